@@ -1,0 +1,1 @@
+"""Turns AI agents' append-only trails into typed, governed, recallable memories."""

@@ -1,0 +1,1 @@
+"""Bytes to events: line splitting, one module per trail kind, discovery."""
