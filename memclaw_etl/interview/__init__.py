@@ -1,0 +1,1 @@
+"""From masked events to a report in six sections: chunks, interviewers, merge and grounding."""
