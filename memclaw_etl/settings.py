@@ -1,0 +1,164 @@
+"""All settings in one model: `memclaw.toml` in the home, then `MEMCLAW_*` in the environment.
+
+Precedence: arguments of `load_settings`, environment, file, defaults. Nested values are written
+with two underscores in the environment (`MEMCLAW_LIMITS__FLUSH_IDLE_MINUTES=5`). Secrets are never
+settings: `OPENAI_API_KEY` is read from the environment where it is used.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from memclaw_etl.errors import SettingsError
+
+DEFAULT_TENANT = "default"
+
+InterviewerName = Literal["heuristic", "openai", "verbatim"]
+Positive = Annotated[int, Field(gt=0)]
+PositiveS = Annotated[float, Field(gt=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class SourceSettings(_Section):
+    """One place to read trails from. Nothing outside the listed sources is ever opened."""
+
+    kind: Literal["claude_code", "cursor", "buffer"]
+    root: Path
+    include: tuple[str, ...] = ()
+    """Globs on the project folder's name. A root that holds many projects needs them: the default
+    is to take none."""
+    tenant_id: str = DEFAULT_TENANT
+    fleet_id: str | None = None
+    agent_id: str | None = None
+
+
+class NamespaceSettings(_Section):
+    """Memories of events under `path` belong to `namespace`. The longest path wins."""
+
+    path: str
+    namespace: str
+
+
+class Limits(_Section):
+    """How windows are cut and how work is asked for (DESIGN section 4)."""
+
+    window_events: Positive = 400
+    window_chars: Positive = 150_000
+    window_bytes: Positive = 32 * 1024 * 1024
+    """Upper bound of trail bytes in one window, so that a stage's memory is bounded."""
+    trickle_events: Positive = 10
+    trickle_chars: Positive = 2_000
+    flush_idle_minutes: Annotated[float, Field(ge=0)] = 30.0
+    tick_budget_s: PositiveS = 20.0
+    tick_budget_bytes: Positive = 256 * 1024 * 1024
+    batch_windows: Positive = 100
+    batches_ahead: Positive = 2
+    max_attempts: Positive = 3
+    lease_s: PositiveS = 120.0
+    ask_deadline_s: PositiveS = 900.0
+    retry_delay_s: PositiveS = 30.0
+    retry_delay_max_s: PositiveS = 3_600.0
+    chunk_chars: Positive = 96_000
+    message_chars: Positive = 8_000
+    context_events: Annotated[int, Field(ge=0)] = 6
+    partition_keys: Positive = 20_000
+    partition_key_days: Positive = 30
+
+
+class Settings(BaseSettings):
+    """Everything that a user can set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MEMCLAW_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    home: Path
+    ledger_url: str | None = None
+    """SQLAlchemy URL; default is SQLite in the home. PostgreSQL when several hosts share it."""
+    lake_url: str | None = None
+    """Folder of stage files and index; default is `lake` in the home."""
+    sources: tuple[SourceSettings, ...] = ()
+    namespaces: tuple[NamespaceSettings, ...] = ()
+    interviewer: InterviewerName = "heuristic"
+    limits: Limits = Limits()
+    preview_text: bool = False
+    """Put masked text into Dagster's metadata. `forget --erase` cannot reach it there."""
+    poll_s: Annotated[int, Field(ge=5)] = 20
+    """Seconds between two looks of the trail sensor."""
+
+    @property
+    def ledger_address(self) -> str:
+        """The ledger's SQLAlchemy URL."""
+        return self.ledger_url or f"sqlite:///{self.home / 'ledger.sqlite'}"
+
+    @property
+    def lake_root(self) -> Path:
+        """The folder that holds stage files and the memory index."""
+        return Path(self.lake_url).expanduser() if self.lake_url else self.home / "lake"
+
+    @property
+    def dagster_home(self) -> Path:
+        """The folder that Dagster keeps its own state in."""
+        return self.home / "dagster"
+
+    @property
+    def cache_dir(self) -> Path:
+        """Droppable files: compiled rules and the like."""
+        return self.home / "cache"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then the home's file."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load_settings(home: Path | None = None, **overrides: Any) -> Settings:  # noqa: ANN401 - the model validates
+    """Read the settings of a home.
+
+    Args:
+        home: the home; default `MEMCLAW_HOME`, else `~/.memclaw`.
+        overrides: fields that win over environment and file.
+
+    Raises:
+        SettingsError: a value is unknown or wrong, or the file is no TOML. The message names the
+            field and never repeats the value.
+    """
+    chosen = (home or Path(os.environ.get("MEMCLAW_HOME") or "~/.memclaw")).expanduser().absolute()
+    file = chosen / "memclaw.toml"
+
+    class _SettingsOfHome(Settings):
+        model_config = SettingsConfigDict(toml_file=file)
+
+    try:
+        return _SettingsOfHome(home=chosen, **overrides)
+    except ValidationError as error:
+        places = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors(include_input=False, include_url=False)
+        )
+        raise SettingsError(f"settings of {chosen} are not usable ({places})") from None
+    except ValueError as error:
+        raise SettingsError(f"{file} is not valid TOML: {error}") from None
