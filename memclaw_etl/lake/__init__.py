@@ -1,0 +1,1 @@
+"""Storage: ledger, stage files, memory index. The only package that knows how data is kept."""

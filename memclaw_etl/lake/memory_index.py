@@ -1,0 +1,312 @@
+"""The memory index: one LanceDB table of memories with vectors and full text.
+
+It is derived state: `rebuild` makes it anew. This is the only module that imports `lancedb`.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Self
+
+import lancedb
+import pyarrow as pa
+import pyarrow.compute as pc
+from lancedb.index import FTS, Bitmap, BTree, IvfFlat, LabelList
+from lancedb.query import LanceVectorQueryBuilder
+from lancedb.table import LanceTable
+
+from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError, UsageError
+from memclaw_etl.lake.memory_rows import (
+    CREATED_AT,
+    UTC_TIME,
+    VECTOR,
+    Scope,
+    in_list,
+    memory_schema,
+    quoted,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TABLE = "memories"
+PIN_KEY = b"memclaw_pin"
+COMMIT_TRIES = 5
+IN_LIST_MAX = 2_000
+"""Longer key lists are looked up by scanning the key column instead of an IN list."""
+VECTOR_INDEX_ROWS = 50_000
+"""Below this a flat scan is as fast as an IVF index (measured, DESIGN section 5)."""
+VECTOR_PROBES = 32
+KEEP_VERSIONS = timedelta(hours=1)
+"""Older versions go on `optimize`; must exceed the longest reader."""
+
+_SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
+    "memory_id": BTree(),
+    "group_key": BTree(),
+    "tenant_id": Bitmap(),
+    "namespace": Bitmap(),
+    "memory_type": Bitmap(),
+    "node_ids": LabelList(),
+    "ts_valid_end": BTree(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What one `replace_groups` did. `version` is the table's version after it."""
+
+    added: int
+    updated: int
+    unchanged: int
+    deleted: int
+    version: int
+
+
+class MemoryIndex:
+    """The table of one home. Safe for several processes; one writer per scope is the caller's rule.
+
+    Reads see every commit that was made before them, by any process.
+    """
+
+    def __init__(self, table: LanceTable, *, clock: Callable[[], datetime]) -> None:
+        self._table = table
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        uri: str,
+        *,
+        dimension: int,
+        model_id: str,
+        ledger_id: str,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> Self:
+        """Open the index at `uri`, a folder or an object-store URL; make an empty one if absent.
+
+        The index is pinned to the embedding model, its dimension and the ledger.
+
+        Raises:
+            HomeMismatchError: another model, dimension or ledger made this index.
+        """
+        pin = {"dimension": dimension, "ledger_id": ledger_id, "model_id": model_id}
+        database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
+        schema = memory_schema(dimension).with_metadata({PIN_KEY: json.dumps(pin).encode()})
+        table = _open_or_create(database, schema)
+        _check_pin(table, pin)
+        _complete(table)
+        return cls(table, clock=clock)
+
+    @staticmethod
+    def drop(uri: str) -> None:
+        """Remove the table and all its versions; nothing happens if there is none."""
+        database = lancedb.connect(uri)
+        if TABLE in database.list_tables().tables:
+            database.drop_table(TABLE)
+
+    @property
+    def version(self) -> int:
+        """Version of the newest commit."""
+        return int(self._table.version)
+
+    def count(self, *, tenant_id: str | None = None) -> int:
+        """Count the memories, of one tenant or of all."""
+        where = None if tenant_id is None else f"tenant_id = {quoted(tenant_id)}"
+        return int(self._table.count_rows(where))
+
+    def all_rows(self, *, tenant_id: str | None = None, with_vectors: bool = False) -> pa.Table:
+        """Give every row, of one tenant or of all, in no order. For SQL, audit and rebuild."""
+        where = None if tenant_id is None else f"tenant_id = {quoted(tenant_id)}"
+        return self._rows(where, self._columns(with_vectors=with_vectors))
+
+    def existing(self, groups: Collection[str]) -> pa.Table:
+        """Give the rows of these groups, with vectors, so that an unchanged text keeps its own."""
+        return self._of_groups(groups, self._columns(with_vectors=True))
+
+    def replace_groups(self, rows: pa.Table, groups: Collection[str]) -> Replaced:
+        """Make `rows` the only rows of `groups`, in one commit; no commit when nothing changes.
+
+        `rows` has `MEMORY_FIELDS` and `vector`. `created_at` is stamped on rows that are new and
+        kept on others. On return the rows are durable.
+
+        Raises:
+            InvariantError: a memory id is given twice, or a row belongs to none of `groups`.
+            BusyError: other writers won every one of COMMIT_TRIES tries.
+        """
+        _check_batch(rows, groups)
+        for _ in range(COMMIT_TRIES):
+            try:
+                return self._replace(rows, groups)
+            except (OSError, RuntimeError, ValueError) as error:
+                if "conflict" not in str(error).casefold():
+                    raise
+        raise BusyError(
+            f"memory index: {COMMIT_TRIES} commits in a row lost against other writers; run again",
+            resource="memory_index",
+        )
+
+    def full_text(self, text: str, *, scope: Scope, limit: int, columns: Sequence[str]) -> pa.Table:
+        """BM25 over `search_text`, best first, with `_score`; rows without any word are absent."""
+        query = self._table.search(text, query_type="fts", fts_columns="search_text")
+        return query.where(scope.predicate()).limit(limit).select([*columns, "_score"]).to_arrow()
+
+    def nearest(
+        self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]
+    ) -> pa.Table:
+        """Nearest rows by cosine, best first, with `_distance` = 1 - similarity."""
+        query = LanceVectorQueryBuilder(self._table, vector, VECTOR)
+        query = query.distance_type("dot").nprobes(VECTOR_PROBES).where(scope.predicate())
+        return query.limit(limit).select([*columns, "_distance"]).to_arrow()
+
+    def by_id(
+        self, memory_ids: Collection[str], *, tenant_id: str, with_vectors: bool = False
+    ) -> pa.Table:
+        """Give the tenant's rows with these ids, in no order; unknown ids are absent."""
+        where = f"{in_list('memory_id', memory_ids)} AND tenant_id = {quoted(tenant_id)}"
+        return self._rows(where, self._columns(with_vectors=with_vectors))
+
+    def optimize(self, *, keep_versions: timedelta = KEEP_VERSIONS) -> None:
+        """Compact files, bring the indexes up to date and drop versions older than given.
+
+        Scalar indexes are made with the first rows, the vector index above VECTOR_INDEX_ROWS.
+
+        Raises:
+            BusyError: other writers won every one of COMMIT_TRIES tries.
+        """
+        for _ in range(COMMIT_TRIES):
+            try:
+                self._add_indexes()
+                self._table.optimize(cleanup_older_than=keep_versions)
+            except (OSError, RuntimeError, ValueError) as error:
+                if "conflict" not in str(error).casefold():
+                    raise
+            else:
+                return
+        raise BusyError(
+            f"memory index: {COMMIT_TRIES} tries to optimize lost against writers; run again",
+            resource="memory_index",
+        )
+
+    def _replace(self, rows: pa.Table, groups: Collection[str]) -> Replaced:
+        """Compare with what is there, then merge only the groups that differ."""
+        known = self._of_groups(groups, ["memory_id", "group_key", "row_hash", CREATED_AT])
+        before = {row["memory_id"]: row for row in known.to_pylist()}
+        after = dict(zip(_texts(rows, "memory_id"), _texts(rows, "row_hash"), strict=True))
+        gone = {row["group_key"] for key, row in before.items() if key not in after}
+        differs = {key for key, digest in after.items() if _hash_of(before, key) != digest}
+        counts = {
+            "added": len(differs - before.keys()),
+            "updated": len(differs & before.keys()),
+            "unchanged": len(after) - len(differs),
+            "deleted": len(before.keys() - after.keys()),
+        }
+        if differs or gone:
+            group_of = dict(zip(_texts(rows, "memory_id"), _texts(rows, "group_key"), strict=True))
+            touched = gone | {group_of[key] for key in differs}
+            batch = rows.filter(pc.is_in(rows["group_key"], pa.array(sorted(touched), pa.string())))
+            self._merge(self._stamped(batch, before), gone)
+        return Replaced(**counts, version=self.version)
+
+    def _merge(self, batch: pa.Table, gone: Collection[str]) -> None:
+        """One commit: update, insert, and delete what the batch no longer names in `gone`."""
+        merge = self._table.merge_insert("memory_id")
+        merge = merge.when_matched_update_all().when_not_matched_insert_all()
+        if gone:
+            merge = merge.when_not_matched_by_source_delete(in_list("group_key", gone))
+        merge.execute(batch)
+
+    def _stamped(self, batch: pa.Table, before: Mapping[str, Mapping[str, object]]) -> pa.Table:
+        """Add `created_at`, in the table's column order and exact types."""
+        now = self._clock()
+        stamps = [
+            before[key][CREATED_AT] if key in before else now for key in _texts(batch, "memory_id")
+        ]
+        batch = batch.append_column(CREATED_AT, pa.array(stamps, UTC_TIME))
+        schema = self._table.schema
+        return batch.select(schema.names).cast(schema)
+
+    def _of_groups(self, groups: Collection[str], columns: Sequence[str]) -> pa.Table:
+        """Rows of these groups. Long lists read the column once instead of a long IN list."""
+        if len(groups) <= IN_LIST_MAX:
+            return self._rows(in_list("group_key", groups), columns)
+        rows = self._rows(None, columns)
+        return rows.filter(pc.is_in(rows["group_key"], pa.array(sorted(groups), pa.string())))
+
+    def _rows(self, where: str | None, columns: Sequence[str]) -> pa.Table:
+        """Plain scan, without ranking or limit."""
+        query = self._table.search().select(list(columns))
+        if where is not None:
+            query = query.where(where)
+        return query.to_arrow()
+
+    def _columns(self, *, with_vectors: bool) -> list[str]:
+        """Column names, in schema order."""
+        return [name for name in self._table.schema.names if with_vectors or name != VECTOR]
+
+    def _add_indexes(self) -> None:
+        """Make the indexes that are missing and worth it."""
+        indexed = {column for index in self._table.list_indices() for column in index.columns}
+        count = self.count()
+        for column, config in _SCALAR_INDEXES.items():
+            if count and column not in indexed:
+                self._table.create_index(column, config=config)
+        if count >= VECTOR_INDEX_ROWS and VECTOR not in indexed:
+            self._table.create_index(VECTOR, config=IvfFlat(distance_type="dot"))
+
+
+def _open_or_create(database: lancedb.DBConnection, schema: pa.Schema) -> LanceTable:
+    """Open the table, or make it; another process may make it at the same moment."""
+    if TABLE not in database.list_tables().tables:
+        try:
+            database.create_table(TABLE, schema=schema)
+        except ValueError as error:
+            if "already exists" not in str(error):
+                raise
+    table = database.open_table(TABLE)
+    if not isinstance(table, LanceTable):
+        raise UsageError("memory index: give a folder or an object-store URL")
+    return table
+
+
+def _check_pin(table: LanceTable, pin: Mapping[str, object]) -> None:
+    """Raise HomeMismatchError unless the table was made with this pin."""
+    stored = json.loads((table.schema.metadata or {}).get(PIN_KEY, b"{}"))
+    for name, wanted in pin.items():
+        if stored.get(name) != wanted:
+            raise HomeMismatchError(
+                f"memory index: it was made with {name} {stored.get(name)!r}, "
+                f"but this home has {wanted!r}; rebuild the index or use its own home"
+            )
+
+
+def _complete(table: LanceTable) -> None:
+    """Set primary key and full-text index where they are missing (fresh, or a crash in between)."""
+    if not table.schema.field("memory_id").metadata:
+        table.set_unenforced_primary_key("memory_id")
+    if not any(index.columns == ["search_text"] for index in table.list_indices()):
+        table.create_index("search_text", config=FTS())
+
+
+def _check_batch(rows: pa.Table, groups: Collection[str]) -> None:
+    """Refuse what the merge would silently store twice or never delete again."""
+    ids = _texts(rows, "memory_id")
+    if len(set(ids)) != len(ids):
+        raise InvariantError(f"memory index: {len(ids) - len(set(ids))} memory ids given twice")
+    strangers = set(_texts(rows, "group_key")) - set(groups)
+    if strangers:
+        raise InvariantError(
+            f"memory index: {len(strangers)} rows belong to no group being replaced"
+        )
+
+
+def _texts(rows: pa.Table, column: str) -> list[str]:
+    """Values of a text column."""
+    values: list[str] = rows[column].to_pylist()
+    return values
+
+
+def _hash_of(rows: Mapping[str, Mapping[str, object]], memory_id: str) -> object:
+    """Stored hash of a row; None when there is no such row."""
+    return rows[memory_id]["row_hash"] if memory_id in rows else None

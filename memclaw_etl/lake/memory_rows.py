@@ -1,0 +1,107 @@
+"""Rows of the memory index: their Arrow schema, and the SQL that filters them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from memclaw_etl.errors import UsageError
+
+VECTOR = "vector"
+CREATED_AT = "created_at"
+UTC_TIME = pa.timestamp("us", tz="UTC")
+_EVIDENCE = pa.struct(
+    [
+        pa.field("node_id", pa.string()),
+        pa.field("epoch", pa.int64()),
+        pa.field("seq", pa.int64()),
+        pa.field("part", pa.int64()),
+    ]
+)
+MEMORY_FIELDS = (
+    pa.field("memory_id", pa.string(), nullable=False),
+    pa.field("group_key", pa.string(), nullable=False),
+    pa.field("tenant_id", pa.string(), nullable=False),
+    pa.field("namespace", pa.string(), nullable=False),
+    pa.field("fleet_id", pa.string()),
+    pa.field("node_id", pa.string(), nullable=False),
+    pa.field("node_ids", pa.list_(pa.string()), nullable=False),
+    pa.field("agent_id", pa.string()),
+    pa.field("session_id", pa.string()),
+    pa.field("memory_type", pa.string(), nullable=False),
+    pa.field("section", pa.string(), nullable=False),
+    pa.field("title", pa.string(), nullable=False),
+    pa.field("content", pa.string(), nullable=False),
+    pa.field("item_ids", pa.list_(pa.string()), nullable=False),
+    pa.field("evidence", pa.list_(_EVIDENCE), nullable=False),
+    pa.field("ts_valid_start", UTC_TIME),
+    pa.field("ts_valid_end", UTC_TIME),
+    pa.field("status", pa.string(), nullable=False),
+    pa.field("interviewer", pa.string(), nullable=False),
+    pa.field("prompt_version", pa.string(), nullable=False),
+    pa.field("model", pa.string()),
+    pa.field("masker_version", pa.string(), nullable=False),
+    pa.field("window_keys", pa.list_(pa.string()), nullable=False),
+    pa.field("search_text", pa.string(), nullable=False),
+    pa.field("row_hash", pa.string(), nullable=False),
+)
+"""What a caller gives per memory, besides the vector. `row_hash` covers all other fields."""
+
+
+def memory_schema(dimension: int) -> pa.Schema:
+    """Arrow schema of the table: the memory's fields, `created_at` and `vector`.
+
+    `vector` is a fixed-size list of `dimension` float32 of length 1.
+    """
+    stamped = pa.field(CREATED_AT, UTC_TIME, nullable=False)
+    vector = pa.field(VECTOR, pa.list_(pa.float32(), dimension), nullable=False)
+    return pa.schema([*MEMORY_FIELDS, stamped, vector])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose memories a read may see, and which of them are asked for. None asks for all."""
+
+    tenant_id: str
+    memory_type: str | None = None
+    node_id: str | None = None
+    """A memory counts as a node's when the node gave any of its evidence."""
+    namespace: str | None = None
+    since: datetime | None = None
+    """Memories that were valid at or after this time; those without a time are left out."""
+
+    def predicate(self) -> str:
+        """Give the filter as SQL."""
+        parts = [f"tenant_id = {quoted(self.tenant_id)}", "status = 'active'"]
+        if self.memory_type is not None:
+            parts.append(f"memory_type = {quoted(self.memory_type)}")
+        if self.node_id is not None:
+            parts.append(f"array_has(node_ids, {quoted(self.node_id)})")
+        if self.namespace is not None:
+            parts.append(f"namespace = {quoted(self.namespace)}")
+        if self.since is not None:
+            parts.append(f"ts_valid_end >= {sql_time(self.since)}")
+        return " AND ".join(parts)
+
+
+def in_list(column: str, values: Collection[str]) -> str:
+    """SQL for "column is one of"; never true for no values."""
+    if not values:
+        return "false"
+    return f"{column} IN ({', '.join(quoted(value) for value in sorted(values))})"
+
+
+def quoted(value: str) -> str:
+    """SQL text literal. The one place where values become SQL."""
+    if "\0" in value:
+        raise UsageError("a filter value holds a NUL character")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def sql_time(value: datetime) -> str:
+    """SQL literal of an aware time."""
+    if value.tzinfo is None:
+        raise UsageError("a time filter needs a zone, for example 2026-01-31T00:00:00Z")
+    utc = value.astimezone(UTC).replace(tzinfo=None)
+    return f"CAST('{utc.isoformat(sep=' ', timespec='microseconds')}' AS TIMESTAMP)"

@@ -1,0 +1,1 @@
+"""Memories: resolve items into memories, embed, publish to the index and recall. No network."""

@@ -1,0 +1,72 @@
+"""Items: the statements that one window's report makes, before they are resolved into memories."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+
+from memclaw_etl.errors import InvariantError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One statement of one window. It belongs to that window and is replaced with it as a whole.
+
+    All text is masked. `evidence` names the events of the item's own trail (`node_id`, `epoch`)
+    as (seq, part) pairs. Times are aware and say when the thing happened, never when it was stored.
+    """
+
+    item_id: str
+    tenant_id: str
+    fleet_id: str | None
+    node_id: str
+    agent_id: str | None
+    epoch: int
+    window_key: str
+    """Partition key of the window."""
+    attempt_id: str
+    namespace: str
+    """The project; empty when there is none."""
+    section: str
+    memory_type: str
+    content: str
+    title: str
+    session_id: str | None
+    ts_start: datetime | None
+    ts_end: datetime | None
+    evidence: tuple[tuple[int, int], ...]
+    chunk_index: int
+    interviewer: str
+    prompt_version: str
+    model: str | None
+    masker_version: str
+
+    def __post_init__(self) -> None:
+        """Refuse a naive time: it would be ordered by the machine's zone."""
+        for name, ts in (("ts_start", self.ts_start), ("ts_end", self.ts_end)):
+            if ts is not None and ts.tzinfo is None:
+                raise InvariantError(f"item {self.item_id}: {name} must be an aware datetime")
+
+
+def item_id_for(*, tenant_id: str, attempt_id: str, content: str) -> str:
+    """Id of an item: a function of what was read (the attempt) and what was said (the content)."""
+    return "it_" + _sha1(tenant_id, attempt_id, content)
+
+
+def group_key(item: Item) -> str:
+    """Key of the memory that the item belongs to.
+
+    Items with one key say the same thing in the same scope: same tenant, namespace and memory type,
+    and the same content apart from case and white space.
+    """
+    identity = " ".join(item.content.casefold().split())
+    return _sha1(item.tenant_id, item.namespace, item.memory_type, identity)
+
+
+def _sha1(*parts: str) -> str:
+    """Hex digest over length-prefixed parts, so that no two different lists of parts meet."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
