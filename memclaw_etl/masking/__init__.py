@@ -1,0 +1,17 @@
+"""Credentials and private text are taken out of a message before anything else sees it."""
+
+from memclaw_etl.masking.findings import Finding, Masked
+from memclaw_etl.masking.masker import MASKER_VERSION, Masker, MaskSession, open_masker
+from memclaw_etl.masking.private import Stripped, strip_private, strip_private_blocks
+
+__all__ = [
+    "MASKER_VERSION",
+    "Finding",
+    "MaskSession",
+    "Masked",
+    "Masker",
+    "Stripped",
+    "open_masker",
+    "strip_private",
+    "strip_private_blocks",
+]

@@ -1,0 +1,108 @@
+r"""Values that stand behind the name of a credential: env, JSON, YAML, TOML, code, XML, tables.
+
+The shape is `name operator value`, where the name holds a credential word. Quotes around name and
+value may be escaped any number of times (`\\\"api_key\\\":\\\"...`), as logs and tool results do.
+"""
+
+import re
+from collections.abc import Iterator
+
+from memclaw_etl.masking.findings import Finding
+from memclaw_etl.masking.names import Name, name_at
+from memclaw_etl.masking.rule import Rule
+from memclaw_etl.masking.verdict import is_credential
+
+ANCHORS = (
+    "password", "passwd", "passphrase", "passwort", "pasword", "psword", "pswrd", "pwd", "pass",
+    "_pw", "pw:", "pw=", "pw ", "pw\"", "pw'",
+    "secret", "token", "key", "credential", "auth", "cred", "salt", "signature",
+    "cookie", "webhook", "_pat", "-pat", "_dsn", "sig=", "code=", "session", "api", "srt",
+)  # fmt: skip
+
+_TAIL = re.compile(
+    r"""(?xi)
+    [\w.\-]{0,40}
+    (?:\((?:[\w \-]{1,20})\))?                               # Key(ANYSecret):
+    (?P<closing>(?:\\*["'`]|&quot;|\*{1,2}|[\])]){0,3})
+    (?:\s{0,2}:\s{0,2}(?:String|str|string|&str|Text|bytes)\s{0,2}(?==))?
+    (?:\s{1,2}string\s{0,2}(?==))?
+    \s{0,20}
+    (?P<op>:{1,3}=|\?=|\.=|\+=|={2,3}|!={1,2}|=>|->|=|:|\|\||%3[dD]|(?<=["'`]),|(?<=["'`]\)),?|\||
+       (?<=\ )(?:is|to|was|set\ to|are)(?=\ ))
+    [ \t]{0,20}
+    (?:\[\]byte|new\s|b(?=["']))?
+    (?P<open>\\*(?:\"{1,3}|'{1,3}|`)|&quot;|&\#39;|%22)?
+    """
+)
+_XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>)")
+_UNQUOTED = re.compile(r"[^\s\"'`<>]{1,4096}")
+_URL_VALUE = re.compile(r"[^\s\"'`<>&#,;)\]}|\\]{1,4096}")
+_NEXT_PAIR = re.compile(r"[,;&/|]\s?[A-Za-z_][\w.\-]{0,30}['\"]?\s?[=:]")
+_TRAIL = ".,;:)]}|\\>"
+
+
+def look(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Find the value that the name around the anchor is given."""
+    tail = _TAIL.match(text, end)
+    if tail is None:
+        return
+    name = name_at(text, start, tail.start("closing"))
+    span = _value_span(text, tail["open"] or "", tail.end(), in_url=name.in_url)
+    if span is None:
+        return
+    value = text[span[0] : span[1]]
+    if is_credential(value, name=name, operator=tail["op"], is_quoted=bool(tail["open"])):
+        yield Finding(name.kind, *span)
+
+
+def look_xml(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Find the text of an element whose tag or name attribute says that it is a credential."""
+    tail = _XML_TAIL.match(text, end)
+    if tail is None or "<" not in text[max(0, start - 80) : start]:
+        return
+    name = name_at(text, start, end)
+    stop = text.find("<", tail.end(), tail.end() + 4096)
+    if stop < 0 or not text.startswith("</", stop):
+        return
+    raw = text[tail.end() : stop]
+    value = raw.strip()
+    if value and is_credential(value, name=name, operator="=", is_quoted=True):
+        begin = tail.end() + raw.index(value)
+        yield Finding(name.kind, begin, begin + len(value))
+
+
+def _value_span(text: str, opening: str, at: int, *, in_url: bool) -> tuple[int, int] | None:
+    if opening:
+        return _quoted(text, opening, at)
+    found = (_URL_VALUE if in_url else _UNQUOTED).match(text, at)
+    if found is None:
+        return None
+    end = found.end()
+    pair = _NEXT_PAIR.search(text, at + 1, end + 3)
+    if pair is not None and pair.start() > at:
+        end = min(end, pair.start())
+    while end > at and text[end - 1] in _TRAIL and not _closes(text[at:end]):
+        end -= 1
+    return (at, end) if end > at else None
+
+
+def _closes(value: str) -> bool:
+    return (value[-1] == ")" and "(" in value) or (value[-1] in "]}" and value[0] in "[{")
+
+
+def _quoted(text: str, opening: str, at: int) -> tuple[int, int] | None:
+    end = text.find(opening, at, at + 8192)
+    if end < 0:
+        end = text.find("\n", at, at + 8192)
+        if end < 0:
+            end = min(len(text), at + 8192)
+    if opening in ('"', "'", "`") and "\n" in text[at:end]:
+        end = text.index("\n", at)
+    while end > at and text[end - 1] == "\\":
+        end -= 1
+    return (at, end) if end > at else None
+
+
+RULES = (Rule(ANCHORS, look), Rule(("password", "passwd", "token", "secret", "key"), look_xml))
+
+__all__ = ["RULES", "Name", "look"]

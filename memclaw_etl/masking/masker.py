@@ -1,0 +1,118 @@
+"""From a message to a masked message."""
+
+from functools import cache
+from pathlib import Path
+
+from memclaw_etl.masking.anchors import AnchorIndex, folded
+from memclaw_etl.masking.catalogue import RULES
+from memclaw_etl.masking.findings import Finding, Masked, united
+from memclaw_etl.masking.private import private_spans, without
+
+MASKER_VERSION = "1"
+"""Changes whenever a rule changes; every stored text carries it."""
+
+_MASK_HEAD = "[MASKED:"
+_MOST_PASSES = 4
+
+
+class Masker:
+    """Finds credentials. Holds no text; one per process is enough (`open_masker`)."""
+
+    def __init__(self) -> None:
+        self._index = AnchorIndex(RULES)
+
+    def session(self) -> "MaskSession":
+        """Begin a stretch of texts in which equal secrets get equal marks."""
+        return MaskSession(self)
+
+    def findings(self, text: str) -> list[Finding]:
+        """Find credentials in a text; sorted, disjoint, outside the marks that we made."""
+        found: list[Finding] = []
+        for start, end, looks in self._index.hits(folded(text)):
+            for look in looks:
+                found.extend(look(text, start, end))
+        return united(
+            [
+                finding
+                for finding in found
+                if _MASK_HEAD not in text[finding.start - 8 : finding.end]
+            ]
+        )
+
+
+class MaskSession:
+    """Masks texts one after the other and numbers the secrets it meets."""
+
+    def __init__(self, masker: Masker) -> None:
+        self._masker = masker
+        self._marks: dict[tuple[str, str], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def mask(self, text: str) -> Masked:
+        """Take private parts and credentials out of a whole message.
+
+        Args:
+            text: The whole message: a cut before masking can hide half a secret.
+
+        Returns:
+            The masked text. What lies outside the findings is unchanged; masking the result again
+            changes nothing. Private parts leave nothing behind, credentials leave
+            `[MASKED:<kind>:<number>]`.
+        """
+        removed = private_spans(text)[0] if b"private" in folded(text) else []
+        public = without(text, removed)
+        found = self._masker.findings(public)
+        if not removed and not found:
+            return Masked(text)
+        return Masked(self._replace(public, found), _as_input(removed, found))
+
+    def _replace(self, text: str, found: list[Finding]) -> str:
+        parts: list[str] = []
+        at = 0
+        for finding in found:
+            parts += (
+                text[at : finding.start],
+                self._mark(finding.kind, text[finding.start : finding.end]),
+            )
+            at = finding.end
+        parts.append(text[at:])
+        return "".join(parts)
+
+    def _mark(self, kind: str, secret: str) -> str:
+        mark = self._marks.get((kind, secret))
+        if mark is None:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+            mark = self._marks[kind, secret] = f"{_MASK_HEAD}{kind}:{self._counts[kind]}]"
+        return mark
+
+
+def _as_input(removed: list[tuple[int, int]], found: list[Finding]) -> tuple[Finding, ...]:
+    """Offsets after removal back to offsets of the input."""
+    if not removed:
+        return tuple(found)
+    cuts: list[tuple[int, int]] = []  # (offset after removal, characters removed so far)
+    gone = 0
+    for start, end in removed:
+        cuts.append((start - gone, gone + end - start))
+        gone += end - start
+
+    def back(offset: int, *, is_end: bool) -> int:
+        shift = 0
+        for at, total in cuts:
+            if at < offset or (at == offset and not is_end):
+                shift = total
+        return offset + shift
+
+    moved = [Finding(f.kind, back(f.start, is_end=False), back(f.end, is_end=True)) for f in found]
+    return tuple(united([*moved, *(Finding("private", *span) for span in removed)]))
+
+
+@cache
+def open_masker(cache_dir: Path | None = None) -> Masker:
+    """Give the masker of this process.
+
+    Args:
+        cache_dir: Where compiled rules may be kept; today's rules need no such cache.
+    """
+    del cache_dir
+    return Masker()

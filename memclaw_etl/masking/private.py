@@ -1,0 +1,100 @@
+r"""`<private>` blocks: what people marked as not for us is removed before anything else looks.
+
+A tag is `<private>` in any case, with white space and attributes (a `>` inside a quoted attribute
+does not end it), also as JSON writes it (`<\/private>`, `\u003cprivate\u003e`). Everything from an
+opening tag to its matching close goes, nesting counted; an unclosed one reaches to the end of the
+message. A stray close and a self-closing tag are removed alone. Code fences give no shelter.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_ATTRIBUTES = r"(?:\"[^\"<]{0,500}\"|'[^'<]{0,500}'|[^<>\"'\\]|\\(?!u003[ce])){0,500}?"
+_TAG = re.compile(
+    r"(?:<|\\+u003c)\s{0,20}(?P<close>\\{0,8}/)?\s{0,20}private(?=[\s/>\\])"
+    rf"(?P<rest>{_ATTRIBUTES})(?:>|\\+u003e)",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(r"private", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stripped:
+    """A text without its private parts."""
+
+    text: str
+    spans: int
+    """How many stretches were removed."""
+    all_private: bool
+    """Something was removed and nothing but white space is left."""
+
+
+def strip_private(text: str) -> Stripped:
+    """Remove private blocks of one message.
+
+    Args:
+        text: The whole message, before any cut.
+    """
+    removed, _ = private_spans(text)
+    kept = without(text, removed)
+    return Stripped(kept, len(removed), bool(removed) and not kept.strip())
+
+
+def strip_private_blocks(blocks: Sequence[str]) -> tuple[str, ...]:
+    """Remove private parts of a message that comes in blocks; an open tag reaches over the rest."""
+    depth = 0
+    kept: list[str] = []
+    for block in blocks:
+        removed, depth = private_spans(block, depth=depth)
+        kept.append(without(block, removed))
+    return tuple(kept)
+
+
+def private_spans(text: str, *, depth: int = 0) -> tuple[list[tuple[int, int]], int]:
+    """Find what to remove.
+
+    Args:
+        text: One block of a message.
+        depth: How many tags are still open from the blocks before.
+
+    Returns:
+        Sorted spans (start, end) in characters, and how many tags are open at the end.
+    """
+    if not depth and not _MENTION.search(text):
+        return [], 0
+    spans: list[tuple[int, int]] = []
+    opened_at = 0
+    for start, end, step in _tags(text):
+        if depth == 0 and step <= 0:
+            spans.append((start, end))
+        elif depth == 0:
+            opened_at = start
+        elif depth + step == 0:
+            spans.append((opened_at, end))
+        depth = max(0, depth + step)
+    if depth and len(text) > opened_at:
+        spans.append((opened_at, len(text)))
+    return spans, depth
+
+
+def _tags(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, step): step 1 opens, -1 closes, 0 is self-closing."""
+    for tag in _TAG.finditer(text):
+        if tag["close"]:
+            yield *tag.span(), -1
+        else:
+            yield *tag.span(), 0 if tag["rest"].rstrip().endswith("/") else 1
+
+
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Cut sorted, disjoint spans out of a text."""
+    if not spans:
+        return text
+    parts: list[str] = []
+    at = 0
+    for start, end in spans:
+        parts.append(text[at:start])
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)

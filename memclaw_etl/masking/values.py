@@ -1,0 +1,119 @@
+"""Does a value look like a credential, or like a placeholder, a reference, code, or a word?"""
+
+import math
+import re
+from collections import Counter
+
+_PLACEHOLDER = re.compile(
+    r"""(?ix)
+    ^(?:
+        [x*.\-_#•?=/\\0]+                                  # xxxx ****
+      | (.)\1{5,}                                          # one character over and over
+      | [<\[{(%].*[>\]})%]                                 # <token>, [REDACTED], {pw}, %TOKEN%
+      | (?:none|null|nil|true|false|undefined|empty|string|str|text|bytes|any|unknown|n/a)[?;,)]*
+      | (?:todo|tbd|fixme|secret|password|passwd|token|key|api_?key|foo|bar|baz|foobar|pass|pw|pwd)
+      | (?:x{3,}|\*{3,}|\.{3}|…)[\w.*…-]{0,20}
+      | [\w.-]{0,20}(?:x{4,}|\*{3,}|\.{3}|…)
+    )$
+    | \[masked: | redacted | \bmasked\b | placeholder | change[-_ ]?(?:me|it|this)\b
+    | \b(?:your|my|the|some|enter|insert|replace|put|paste|add)[-_ ]
+      (?:\w{1,20}[-_ ]){0,3}(?:token|key|secret|password|pass|id|here|value|credential)s?\b
+    | _here$ | \bhere$ | example$ | ^examples?\b | ^dummy | ^sample | ^fake[-_]
+    | \$\{ | \$\( | \{\{ | \}\} | <%= | %\(\w+\) | ^\$[\w{(] | ^%[sdv]$ | ^\\\(
+    | process\.env | os\.(?:environ|getenv) | getenv | secrets\. | \benv\. | ^import\b | ^vault: |^op://
+    | ^(?:https?|s3|file|postgres\w*|mysql)://[^\s:@]*$
+    """
+)
+_CALL = re.compile(r"^[\w.$:\[\]'\"!&*?-]{0,80}\(")
+_IDENTIFIER = re.compile(
+    r"^[*&!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*[;?!\])}]*$"
+)
+_WORDS = re.compile(r"^[A-Za-z]+(?:[-_. /:][A-Za-z]+)*[.!?:;,]?$")
+_HEX = re.compile(r"^[0-9a-fA-F]+$")
+_UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_PATH = re.compile(r"^(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@ -]*(?:[/\\][\w.@ -]*)*$")
+_FILE_NAME = re.compile(
+    r"(?i)\.(?:py|js|ts|tsx|go|rs|java|md|json|ya?ml|toml|txt|pem|env|sh|html?|cs|rb|php|c|h|lock|cfg)$"
+)
+_CAMEL_TAIL = re.compile(r"^[A-Za-z]+\d{0,3}$")
+
+
+def is_placeholder(value: str) -> bool:
+    """A stand-in, a reference to where the value is kept, or our own mask."""
+    return _PLACEHOLDER.search(value) is not None
+
+
+def is_code(value: str) -> bool:
+    """A call, or a name of a variable or attribute."""
+    return bool(_CALL.match(value)) or is_name(value)
+
+
+def is_name(value: str) -> bool:
+    """An identifier, dotted or not, that shows no sign of randomness."""
+    return bool(_IDENTIFIER.match(value)) and not is_random(value, least_chars=8)
+
+
+def is_wordy(value: str) -> bool:
+    """Only words: letters with single separators between them."""
+    return bool(_WORDS.match(value)) and not _scrambled(value)
+
+
+def is_hex(value: str) -> bool:
+    """Nothing but hexadecimal digits."""
+    return bool(_HEX.match(value))
+
+
+def is_uuid(value: str) -> bool:
+    """The 8-4-4-4-12 form."""
+    return bool(_UUID.match(value))
+
+
+def is_path(value: str) -> bool:
+    """A path in a file system, or the name of a source file."""
+    return (bool(_PATH.match(value)) and not is_random(value, least_chars=30)) or bool(
+        _FILE_NAME.search(value)
+    )
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy in bits per character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
+
+
+def is_random(value: str, *, least_chars: int) -> bool:
+    """Enough characters, of mixed classes, in no order that words or numbers have."""
+    if len(value) < least_chars or entropy(value) < _least_entropy(len(value)):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    if not letters:
+        return False
+    if not digits:
+        return _scrambled(value)
+    return digits < len(value) and not _CAMEL_TAIL.match(value) and _switches(value) >= 2
+
+
+def _least_entropy(length: int) -> float:
+    return 2.2 if length < 12 else 2.7 if length < 24 else 3.0
+
+
+def _switches(value: str) -> int:
+    """How often a digit stands beside a letter."""
+    return sum(
+        a.isdigit() != b.isdigit() and (a.isalnum() and b.isalnum())
+        for a, b in zip(value, value[1:], strict=False)
+    )
+
+
+def _scrambled(value: str) -> bool:
+    """Letters whose case changes too often, or that have too few vowels, for words in any casing."""
+    letters = [char for char in value if char.isalpha()]
+    if len(letters) < 12:
+        return False
+    ups = sum(a.islower() and b.isupper() for a, b in zip(letters, letters[1:], strict=False))
+    downs = sum(a.isupper() and b.islower() for a, b in zip(letters, letters[1:], strict=False))
+    if min(ups, downs) / len(letters) > 0.19:
+        return True
+    vowels = sum(char in "aeiouyAEIOUY" for char in letters)
+    return len(letters) >= 20 and vowels / len(letters) < 0.24 and "_" not in value

@@ -1,0 +1,72 @@
+"""The decision about a value that stands behind the name of a credential."""
+
+import re
+
+from memclaw_etl.masking.names import Name, Strength
+from memclaw_etl.masking.values import (
+    is_code,
+    is_hex,
+    is_path,
+    is_placeholder,
+    is_random,
+    is_uuid,
+    is_wordy,
+)
+
+_PROSE_OPERATORS = ("is", "to", "was", "set to", "are")
+_LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d!@#$%^&*+=~?_.\-])")
+_MIXED_INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!@#$%^&*+=~?]|[!@#$%^&*]\w")
+
+
+def is_credential(value: str, *, name: Name, operator: str, is_quoted: bool) -> bool:
+    """Decide by the strength of the name, by how it is assigned, and by the value itself."""
+    if len(value) < 4 or name.strength is Strength.NONE:
+        return False
+    if is_placeholder(value) or is_path(value):
+        return False
+    if operator.strip().lower() in _PROSE_OPERATORS:
+        return _spoken(value, name)
+    if operator in ("|", ",", "==", "===", "!=", "!==", "||"):
+        return is_random(value, least_chars=10) and not is_wordy(value)
+    if name.strength is Strength.PASSWORD:
+        return _password(value, is_quoted=is_quoted)
+    if name.strength is Strength.TOKEN:
+        return _token(value, is_quoted=is_quoted, in_url=name.in_url)
+    return _weak(value, is_quoted=is_quoted)
+
+
+def _spoken(value: str, name: Name) -> bool:
+    if name.strength is Strength.PASSWORD:
+        return len(value) >= 6 and bool(_MIXED_INSIDE.search(value))
+    return name.strength is Strength.TOKEN and is_random(value, least_chars=10)
+
+
+def _password(value: str, *, is_quoted: bool) -> bool:
+    if is_quoted:
+        return (
+            len(value) < 300
+            and " " not in value.strip()
+            and not is_wordy(value)
+            and not is_code(value)
+        )
+    if is_code(value):
+        return bool(re.fullmatch(r"\w{8,}", value)) and bool(
+            re.search(r"[A-Za-z]\d+[A-Za-z]", value)
+        )
+    return bool(_LETTER_AND_MORE.match(value)) and not is_wordy(value)
+
+
+def _token(value: str, *, is_quoted: bool, in_url: bool) -> bool:
+    if is_uuid(value) or (is_hex(value) and len(value) >= 16):
+        return True
+    if is_quoted and " " in value.strip():
+        return False
+    if is_code(value):
+        return False
+    return is_random(value, least_chars=10 if in_url or is_quoted else 12)
+
+
+def _weak(value: str, *, is_quoted: bool) -> bool:
+    if is_uuid(value) or is_hex(value) or is_code(value):
+        return False
+    return is_quoted and is_random(value, least_chars=16) and " " not in value
