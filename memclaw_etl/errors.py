@@ -50,7 +50,7 @@ class HomeMismatchError(UsageError):
 
 
 class InvariantError(MemclawError):
-    """Something that must hold does not (a leak, a gap, an ungrounded item). Stops the partition."""
+    """Something that must hold does not (a leak, a gap). Stops the partition."""
 
 
 class WindowError(MemclawError):
@@ -58,7 +58,7 @@ class WindowError(MemclawError):
 
 
 class TrailRewrittenError(MemclawError):
-    """The bytes that were pinned are no longer in the trail. Never interviewed under the old key."""
+    """The pinned bytes are no longer in the trail. Never interviewed under the old key."""
 
     retry = Retry.REREAD
 

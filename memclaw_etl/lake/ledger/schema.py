@@ -14,7 +14,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
-    Float,
+    Enum,
     Index,
     Integer,
     MetaData,
@@ -23,6 +23,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.types import TypeDecorator
+
+from memclaw_etl.lake.ledger.values import WindowState
 
 SCHEMA_VERSION = 1
 
@@ -54,6 +56,13 @@ class UtcDateTime(TypeDecorator[datetime]):
 def _id(name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[str]:
     return Column(name, String(1024), primary_key=primary_key, nullable=nullable)
 
+
+_STATE = Enum(
+    WindowState,
+    native_enum=False,
+    length=16,
+    values_callable=lambda states: [state.value for state in states],
+)
 
 meta = Table(
     "meta",
@@ -116,7 +125,7 @@ windows = Table(
     Column("end_part", Integer, nullable=False),
     Column("sha256", String(64), nullable=False),
     Column("decoder_state", JSON, nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("state", _STATE, nullable=False),
     Column("events", Integer, nullable=False),
     Column("replayed", Integer, nullable=False),
     Column("noise_lines", Integer, nullable=False),
@@ -273,22 +282,4 @@ decisions = Table(
     Column("reason", String(1024), nullable=False),
     Column("actor", String(256), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
-)
-
-response_cache = Table(
-    "response_cache",
-    metadata,
-    Column("key", String(64), primary_key=True),
-    Column("file", String(1024), nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-)
-
-usage = Table(
-    "usage",
-    metadata,
-    Column("window_id", String(40), primary_key=True),
-    Column("calls", Integer, nullable=False),
-    Column("cache_hits", Integer, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
-    Column("cost", Float, nullable=False),
 )

@@ -1,0 +1,197 @@
+"""Opening the ledger: engine, transactions, schema version, identity."""
+
+import socket
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from memclaw_etl.errors import BusyError, HomeMismatchError, SettingsError
+from memclaw_etl.lake.ledger import schema
+
+Clock = Callable[[], datetime]
+Row = Mapping[str, Any]
+
+BUSY_TIMEOUT_S = 30
+ROWS_A_STATEMENT = 500
+"""Bound parameters of one statement stay far below SQLite's limit of 32,766."""
+
+
+def utc_now() -> datetime:
+    """The wall clock, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The ledger of one lake. Cheap to hold; connections are opened per transaction."""
+
+    engine: Engine
+    ledger_id: str
+    clock: Clock = utc_now
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One write transaction: everything or nothing; on SQLite the only writer from its start.
+
+        Raises:
+            BusyError: another process kept the lock for longer than `BUSY_TIMEOUT_S`.
+        """
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except OperationalError as error:
+            raise _busy_or_broken(error) from error
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent read; never blocks a writer."""
+        with self.engine.connect().execution_options(memclaw_read=True) as connection:
+            yield connection
+
+    def now(self) -> datetime:
+        """The ledger's clock (UTC)."""
+        return self.clock()
+
+
+def open_ledger(url: str, *, clock: Clock = utc_now) -> Ledger:
+    """Open the ledger at a SQLAlchemy URL, creating the tables when they are missing.
+
+    Raises:
+        SettingsError: the URL is unusable or names a database that we cannot open.
+        HomeMismatchError: the tables were written by another schema version.
+    """
+    try:
+        engine = _engine(url)
+        _create_tables(engine)
+        return Ledger(engine=engine, ledger_id=_ledger_id(engine), clock=clock)
+    except (ImportError, ValueError, SQLAlchemyError) as error:
+        reason = type(error).__name__
+        raise SettingsError(
+            f"the ledger at {make_url(url).render_as_string(hide_password=True)} cannot be opened"
+            f" ({reason}); check `ledger_url` in the settings, and that its server is running"
+        ) from error
+
+
+def _create_tables(engine: Engine, *, tries: int = 20) -> None:
+    """Create what is missing. Two processes may do so at once: the loser finds it done."""
+    for left in reversed(range(tries)):
+        try:
+            schema.metadata.create_all(engine)
+        except SQLAlchemyError:
+            if not left:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _engine(url: str) -> Engine:
+    address = make_url(url)
+    if address.get_backend_name() == "sqlite":
+        if address.database:
+            Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(
+            address, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_S}
+        )
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if address.get_backend_name() == "postgresql":
+        return create_engine(
+            address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=2
+        )
+    raise SettingsError(
+        f"ledger_url names {address.get_backend_name()!r}; SQLite and PostgreSQL are supported"
+    )
+
+
+def _configure_sqlite(connection: sqlite3.Connection, record: object) -> None:
+    del record
+    connection.isolation_level = None  # we say BEGIN ourselves, see _begin_sqlite
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("memclaw_read", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _ledger_id(engine: Engine) -> str:
+    """Read the ledger's id; give it one, and the schema version, when it is new."""
+    with engine.begin() as connection:
+        insert_missing(
+            connection,
+            schema.meta,
+            [
+                {"key": "ledger_id", "value": uuid.uuid4().hex},
+                {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
+            ],
+        )
+        rows = connection.execute(select(schema.meta.c.key, schema.meta.c.value)).all()
+    found = {row.key: row.value for row in rows}
+    if found["schema_version"] != str(schema.SCHEMA_VERSION):
+        raise HomeMismatchError(
+            f"the ledger has schema version {found['schema_version']}, this program reads"
+            f" {schema.SCHEMA_VERSION}; use the version of memclaw-etl that wrote it"
+        )
+    return str(found["ledger_id"])
+
+
+def _busy_or_broken(error: OperationalError) -> Exception:
+    text = str(error.orig)
+    if "locked" in text or "busy" in text:
+        return BusyError(
+            f"the ledger stayed locked for {BUSY_TIMEOUT_S} s; is another process stuck?",
+            resource="ledger",
+        )
+    return error
+
+
+def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
+    """Insert rows whose keys are new; leave the stored ones alone. Returns how many were new."""
+    new = 0
+    for start in range(0, len(rows), ROWS_A_STATEMENT):
+        batch = [dict(row) for row in rows[start : start + ROWS_A_STATEMENT]]
+        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+        statement = dialect.insert(table).values(batch).on_conflict_do_nothing()
+        new += connection.execute(statement).rowcount
+    return new
+
+
+def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert rows, all of them new."""
+    if rows:
+        connection.execute(insert(table), [dict(row) for row in rows])
+
+
+def upsert(connection: Connection, table: Table, row: Row) -> None:
+    """Insert a row or overwrite the stored row with the same primary key."""
+    keys = [column.name for column in table.primary_key]
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    statement = dialect.insert(table).values(dict(row))
+    changed = {name: statement.excluded[name] for name in row if name not in keys}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+
+
+def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Slices of at most `ROWS_A_STATEMENT` values, for `IN (...)`."""
+    for start in range(0, len(values), ROWS_A_STATEMENT):
+        yield values[start : start + ROWS_A_STATEMENT]
+
+
+def host_name() -> str:
+    """This host, as leases name it."""
+    return socket.gethostname()

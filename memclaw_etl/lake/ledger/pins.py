@@ -1,0 +1,173 @@
+"""Pinning: a window's row and its claims on events, in one transaction.
+
+A window is inserted once; claims are insert-only. Whoever comes second reads what is stored.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from memclaw_etl.lake.ledger import nodes
+from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing
+from memclaw_etl.lake.ledger.schema import event_copies, event_owners, stage_files, windows
+from memclaw_etl.lake.ledger.values import Claim, Node, Stage, WindowState
+
+
+def pin(
+    connection: Connection,
+    node: Node,
+    window: Mapping[str, Any],
+    claims: Sequence[Claim],
+    *,
+    frontier: Mapping[str, Any],
+) -> WindowState | None:
+    """Insert a window, claim its events, and move the node's frontier behind it.
+
+    Args:
+        connection: an open write transaction.
+        node: the node as the planner read it; the pin happens only if its frontier is unmoved.
+        window: columns of the row, without state and event counts.
+        claims: the events of the window, in order.
+        frontier: columns of `nodes` that say where the next window starts.
+
+    Returns:
+        The state that the window got (`noise` when none of its events is its own), or None when
+        another planner was faster and nothing was changed.
+    """
+    if not nodes.move_frontier(connection, node, **frontier):
+        return None
+    owned = claim(connection, node.tenant_id, window["window_id"], claims)
+    state = WindowState.PINNED if owned else WindowState.NOISE
+    insert_all(
+        connection,
+        windows,
+        [{**window, "state": state, "events": owned, "replayed": len(claims) - owned}],
+    )
+    return state
+
+
+def claim(connection: Connection, tenant_id: str, window_id: str, claims: Sequence[Claim]) -> int:
+    """Claim events for a window; copies of events that have an owner are noted as replays.
+
+    Returns the number of events that the window owns now.
+    """
+    rows = [
+        {
+            "tenant_id": tenant_id,
+            "identity": one.identity,
+            "window_id": window_id,
+            "seq": one.seq,
+            "part": one.part,
+        }
+        for one in claims
+    ]
+    insert_missing(connection, event_owners, rows)
+    mine = owned_events(connection, window_id)
+    copies = [row for row in rows if (row["seq"], row["part"]) not in mine]
+    insert_missing(connection, event_copies, copies)
+    return len(mine)
+
+
+def owned_events(connection: Connection, window_id: str) -> dict[tuple[int, int], str]:
+    """(seq, part) -> identity of the events that a window owns."""
+    rows = connection.execute(
+        select(event_owners.c.seq, event_owners.c.part, event_owners.c.identity).where(
+            event_owners.c.window_id == window_id
+        )
+    )
+    return {(row.seq, row.part): row.identity for row in rows}
+
+
+def pass_on_claims(connection: Connection, window_ids: Sequence[str]) -> int:
+    """Give the events of lost windows to their next copy; how many found a new owner.
+
+    Only windows that were never masked lose their claims: what is masked can still be interviewed.
+    A window that was noise because all it held were copies becomes owed by what it inherits.
+    """
+    passed = 0
+    for window_id in _never_masked(connection, window_ids):
+        tenant_id = connection.execute(
+            select(windows.c.tenant_id).where(windows.c.window_id == window_id)
+        ).scalar_one()
+        identities = list(owned_events(connection, window_id).values())
+        connection.execute(delete(event_owners).where(event_owners.c.window_id == window_id))
+        for some in batched(identities):
+            passed += _inherit(connection, tenant_id, some, lost=window_id)
+    return passed
+
+
+def _never_masked(connection: Connection, window_ids: Sequence[str]) -> list[str]:
+    masked: set[str] = set()
+    for some in batched(window_ids):
+        rows = connection.execute(
+            select(stage_files.c.window_id).where(
+                stage_files.c.window_id.in_(some), stage_files.c.stage == Stage.MASKED_CHUNKS
+            )
+        )
+        masked.update(row.window_id for row in rows)
+    return [one for one in window_ids if one not in masked]
+
+
+def _inherit(
+    connection: Connection, tenant_id: str, identities: Sequence[str], *, lost: str
+) -> int:
+    """Make the oldest copy in a window that can still be interviewed the owner."""
+    copies = connection.execute(
+        select(event_copies)
+        .join(windows, windows.c.window_id == event_copies.c.window_id)
+        .where(
+            event_copies.c.tenant_id == tenant_id,
+            event_copies.c.identity.in_(identities),
+            event_copies.c.window_id != lost,
+            windows.c.state.in_([WindowState.PINNED, WindowState.NOISE]),
+        )
+        .order_by(windows.c.pinned_at, windows.c.window_id, event_copies.c.seq)
+    ).all()
+    heirs = {row.identity: row for row in reversed(copies)}
+    for row in heirs.values():
+        insert_missing(connection, event_owners, [dict(row._mapping)])
+        connection.execute(
+            delete(event_copies).where(
+                event_copies.c.tenant_id == tenant_id,
+                event_copies.c.identity == row.identity,
+                event_copies.c.window_id == row.window_id,
+                event_copies.c.seq == row.seq,
+                event_copies.c.part == row.part,
+            )
+        )
+    _recount(connection, sorted({row.window_id for row in heirs.values()}))
+    return len(heirs)
+
+
+def _recount(connection: Connection, window_ids: Sequence[str]) -> None:
+    for window_id in window_ids:
+        owned = len(owned_events(connection, window_id))
+        replayed = connection.execute(
+            select(func.count())
+            .select_from(event_copies)
+            .where(event_copies.c.window_id == window_id)
+        ).scalar_one()
+        connection.execute(
+            update(windows)
+            .where(windows.c.window_id == window_id)
+            .values(events=owned, replayed=replayed, state=WindowState.PINNED)
+        )
+
+
+def copies_of(
+    connection: Connection, tenant_id: str, identities: Sequence[str]
+) -> list[tuple[str, str, int, int]]:
+    """(identity, partition key, seq, part) of the replays of events, for lineage."""
+    rows = connection.execute(
+        select(
+            event_copies.c.identity,
+            windows.c.partition_key,
+            event_copies.c.seq,
+            event_copies.c.part,
+        )
+        .join(windows, windows.c.window_id == event_copies.c.window_id)
+        .where(event_copies.c.tenant_id == tenant_id, event_copies.c.identity.in_(identities))
+        .order_by(event_copies.c.identity, windows.c.partition_key)
+    )
+    return [(row.identity, row.partition_key, row.seq, row.part) for row in rows]

@@ -1,0 +1,239 @@
+"""Windows: looking them up, what is owed, and what a failure does to one."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+
+from memclaw_etl.lake.ledger import breakers
+from memclaw_etl.lake.ledger.database import batched
+from memclaw_etl.lake.ledger.leases import window_lease
+from memclaw_etl.lake.ledger.pins import pass_on_claims
+from memclaw_etl.lake.ledger.schema import leases, windows
+from memclaw_etl.lake.ledger.values import Window, WindowState
+
+
+def by_ids(connection: Connection, window_ids: Sequence[str]) -> list[Window]:
+    """The windows with these ids, in the order that was asked for; unknown ids are left out."""
+    found: dict[str, Window] = {}
+    for some in batched(window_ids):
+        for row in connection.execute(select(windows).where(windows.c.window_id.in_(some))):
+            found[row.window_id] = Window(**row._mapping)
+    return [found[one] for one in window_ids if one in found]
+
+
+def by_keys(connection: Connection, partition_keys: Sequence[str]) -> list[Window]:
+    """The windows with these partition keys, in the order that was asked for."""
+    found: dict[str, Window] = {}
+    for some in batched(partition_keys):
+        for row in connection.execute(select(windows).where(windows.c.partition_key.in_(some))):
+            found[row.partition_key] = Window(**row._mapping)
+    return [found[one] for one in partition_keys if one in found]
+
+
+def of_node(connection: Connection, tenant_id: str, node_id: str, epoch: int) -> list[Window]:
+    """Every window of one epoch of a node, in trail order."""
+    rows = connection.execute(
+        select(windows)
+        .where(
+            windows.c.tenant_id == tenant_id,
+            windows.c.node_id == node_id,
+            windows.c.epoch == epoch,
+        )
+        .order_by(windows.c.cursor_from, windows.c.from_part)
+    )
+    return [Window(**row._mapping) for row in rows]
+
+
+def in_state(connection: Connection, *states: WindowState) -> list[Window]:
+    """Every window in one of the states, oldest pin first."""
+    rows = connection.execute(
+        select(windows)
+        .where(windows.c.state.in_(states))
+        .order_by(windows.c.pinned_at, windows.c.window_id)
+    )
+    return [Window(**row._mapping) for row in rows]
+
+
+def count_by_state(connection: Connection) -> dict[str, int]:
+    """How many windows stand in each state."""
+    rows = connection.execute(
+        select(windows.c.state, func.count().label("n")).group_by(windows.c.state)
+    )
+    return {row.state: row.n for row in rows}
+
+
+def is_owed(now: datetime) -> ColumnElement[bool]:
+    """The SQL of "owed": pinned, and neither asked for, leased, nor waiting for its time."""
+    leased = exists().where(
+        leases.c.name == func.concat(window_lease(""), windows.c.window_id),
+        leases.c.expires_at > now,
+    )
+    return and_(
+        windows.c.state == WindowState.PINNED,
+        or_(windows.c.asked_until.is_(None), windows.c.asked_until <= now),
+        or_(windows.c.not_before.is_(None), windows.c.not_before <= now),
+        ~leased,
+    )
+
+
+def owed(
+    connection: Connection, *, now: datetime, limit: int, endpoint: str | None = None
+) -> list[Window]:
+    """What is owed now, oldest pin first; at most `limit`. Call `leases.drop_dead` before.
+
+    Windows that wait for a resource whose breaker is open stay out, except one as its probe.
+    """
+    rows = connection.execute(
+        select(windows)
+        .where(is_owed(now))
+        .order_by(windows.c.pinned_at, windows.c.node_id, windows.c.cursor_from)
+        .limit(limit)
+    )
+    due = [Window(**row._mapping) for row in rows]
+    return breakers.admit(connection, due, endpoint=endpoint, now=now)
+
+
+def count_owed_or_running(connection: Connection) -> int:
+    """Windows that are still to be committed without a person's help."""
+    return connection.execute(
+        select(func.count()).select_from(windows).where(windows.c.state == WindowState.PINNED)
+    ).scalar_one()
+
+
+def next_due(connection: Connection, *, now: datetime) -> datetime | None:
+    """When the next waiting window becomes owed by time alone, or None."""
+    due: datetime | None = connection.execute(
+        select(func.min(windows.c.not_before)).where(
+            windows.c.state == WindowState.PINNED, windows.c.not_before > now
+        )
+    ).scalar_one()
+    return due
+
+
+def fail_by_own_fault(
+    connection: Connection,
+    window: Window,
+    *,
+    stage: str,
+    code: str,
+    message: str,
+    now: datetime,
+    max_attempts: int,
+    retry_delay_s: float,
+) -> WindowState:
+    """Count an attempt; quarantine the window after `max_attempts`."""
+    attempts = window.attempts + 1
+    state = WindowState.QUARANTINED if attempts >= max_attempts else WindowState.PINNED
+    delay = timedelta(seconds=retry_delay_s * (2 ** (attempts - 1)))
+    _record_failure(
+        connection, window, stage=stage, code=code, message=message, now=now,
+        attempts=attempts, state=state, not_before=now + delay,
+    )  # fmt: skip
+    return state
+
+
+def fail_by_surroundings(
+    connection: Connection,
+    window: Window,
+    *,
+    stage: str,
+    code: str,
+    message: str,
+    resource: str,
+    now: datetime,
+    retry_delay_s: float,
+    retry_delay_max_s: float,
+) -> WindowState:
+    """Leave attempts alone; the window waits behind the breaker of what failed."""
+    probe_at = breakers.trip(
+        connection, resource, now=now, delay_s=retry_delay_s, delay_max_s=retry_delay_max_s
+    )
+    _record_failure(
+        connection, window, stage=stage, code=code, message=message, now=now,
+        attempts=window.attempts, state=WindowState.PINNED, not_before=probe_at,
+        waits_for=resource,
+    )  # fmt: skip
+    return WindowState.PINNED
+
+
+def fail_as_rewritten(
+    connection: Connection, window: Window, *, stage: str, code: str, message: str, now: datetime
+) -> WindowState:
+    """The pinned bytes are gone: never interviewed under this key, not retried."""
+    _record_failure(
+        connection, window, stage=stage, code=code, message=message, now=now,
+        attempts=window.attempts, state=WindowState.REWRITTEN, not_before=None,
+    )  # fmt: skip
+    pass_on_claims(connection, [window.window_id])
+    return WindowState.REWRITTEN
+
+
+def _record_failure(
+    connection: Connection,
+    window: Window,
+    *,
+    stage: str,
+    code: str,
+    message: str,
+    now: datetime,
+    attempts: int,
+    state: WindowState,
+    not_before: datetime | None,
+    waits_for: str | None = None,
+) -> None:
+    connection.execute(
+        update(windows)
+        .where(windows.c.window_id == window.window_id, windows.c.state != WindowState.COMMITTED)
+        .values(
+            failed_stage=stage, error_code=code, error=message[:2000], failed_at=now,
+            attempts=attempts, state=state, not_before=not_before, waits_for=waits_for,
+            asked_batch=None, asked_until=None,
+        )
+    )  # fmt: skip
+
+
+def give_back(connection: Connection, window_ids: Iterable[str]) -> None:
+    """Windows whose run stopped before they were done are owed again at once."""
+    for some in batched(list(window_ids)):
+        connection.execute(
+            update(windows)
+            .where(windows.c.window_id.in_(some), windows.c.state == WindowState.PINNED)
+            .values(asked_batch=None, asked_until=None)
+        )
+
+
+def set_state(
+    connection: Connection,
+    window_ids: Sequence[str],
+    state: WindowState,
+    *,
+    only_from: Sequence[WindowState],
+    reason: str | None = None,
+) -> list[str]:
+    """Move windows between states by a person's decision; returns the ids that moved."""
+    moved: list[str] = []
+    for some in batched(window_ids):
+        chosen = and_(windows.c.window_id.in_(some), windows.c.state.in_(only_from))
+        moved += [
+            row.window_id for row in connection.execute(select(windows.c.window_id).where(chosen))
+        ]
+        connection.execute(
+            update(windows)
+            .where(chosen)
+            .values(state=state, reason=reason, asked_batch=None, asked_until=None)
+        )
+    return moved
+
+
+def ask_again(connection: Connection, window_ids: Sequence[str]) -> list[str]:
+    """A person asks for windows: attempts start anew, nothing waits. Returns the ids that moved."""
+    waiting = (WindowState.QUARANTINED, WindowState.PAUSED, WindowState.PINNED)
+    moved = set_state(connection, window_ids, WindowState.PINNED, only_from=waiting)
+    for some in batched(moved):
+        connection.execute(
+            update(windows)
+            .where(windows.c.window_id.in_(some))
+            .values(attempts=0, not_before=None, waits_for=None)
+        )
+    return moved

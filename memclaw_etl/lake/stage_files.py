@@ -1,0 +1,95 @@
+"""Immutable Parquet files: one per stage, window and attempt, one put, never overwritten.
+
+A file that the ledger does not name does not count. When `write` returns, file and folder entry
+are on disk (fsync), so that the ledger may point to it.
+"""
+
+import hashlib
+import io
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from memclaw_etl.errors import InvariantError, SurroundingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A durable file: its path below the root, and the SHA-256 of its bytes."""
+
+    path: str
+    content_hash: str
+    row_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageFiles:
+    """The folder of stage files of one lake."""
+
+    root: Path
+
+    def write(
+        self, frame: pl.DataFrame, schema: pl.Schema, *, stage: str, window_id: str
+    ) -> Written:
+        """Write a frame as a new file.
+
+        Raises:
+            InvariantError: the frame does not have the stage's schema.
+            SurroundingsError: the disk refuses.
+        """
+        if frame.schema != schema:
+            raise InvariantError(f"a {stage} frame of window {window_id} has another schema")
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd", statistics=False)
+        data = buffer.getvalue()
+        name = f"{stage}/{window_id[:2]}/{window_id}-{uuid.uuid4().hex[:12]}.parquet"
+        try:
+            put(self.root / name, data)
+        except OSError as error:
+            raise SurroundingsError(
+                f"cannot write a {stage} file: {os.strerror(error.errno or 0)}", resource="disk"
+            ) from error
+        return Written(
+            path=name, content_hash=hashlib.sha256(data).hexdigest(), row_count=frame.height
+        )
+
+    def read(self, path: str) -> pl.DataFrame:
+        """Read one file.
+
+        Raises:
+            InvariantError: the ledger names a file that is not there, or it is no Parquet.
+        """
+        try:
+            return pl.read_parquet(self.root / path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InvariantError(
+                f"stage file {path} is missing or damaged ({type(error).__name__});"
+                " run the window again from masked_chunks"
+            ) from error
+
+    def absolute(self, path: str) -> str:
+        """Where a file is, for readers that open it themselves."""
+        return str(self.root / path)
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a new file durably: temporary name, fsync, rename, fsync of the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

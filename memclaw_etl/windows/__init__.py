@@ -1,0 +1,1 @@
+"""Windows: planned purely, pinned once in the ledger, shown as partitions."""
