@@ -65,6 +65,13 @@ class RawLine:
     byte_end: int
     terminated: bool
     data: bytes
+    too_long: bool = False
+    """The line is longer than we hold in memory; `data` is empty and the line is quarantined."""
+
+    @property
+    def data_start(self) -> int:
+        """Byte offset of the first byte of `data` in the file."""
+        return self.byte_end - self.terminated - len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +116,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class QueueOp:
-    """A change of the client's prompt queue; `assemble` decides what it means."""
+    """A change of the client's prompt queue; `assemble` decides what it means.
+
+    `event` is the prompt that an `enqueue` would give; `content` is what `popAll` hands back.
+    """
 
     operation: str
     event: Event | None
+    content: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,10 @@ class LineOutcome:
     """One reason per record that is no event, for example `tool_result` or `unknown:frame-link`."""
     quarantined: tuple[Quarantined, ...] = ()
     client_version: str | None = None
+    ts_mark: str | None = None
+    """Time that the line sets for the lines after it, even where it is no event (Cursor)."""
+    own_seqs: tuple[int, int] | None = None
+    """First and last seq that the records of the line carry themselves (buffer)."""
 
     @property
     def max_events(self) -> int:
@@ -147,11 +162,13 @@ class DecoderState:
     """What the lines before a window leave for it. Serialisable, and free of trail text.
 
     `last_ts`: Cursor's inherited time. `emitted_queue`: hashes of queued prompts that were emitted
-    by an earlier window, so that the user line that repeats one is a replay.
+    by an earlier window, so that the user line that repeats one is a replay. `last_seq`: the last
+    own seq of a buffer, by which holes and restarts are seen.
     """
 
     last_ts: str | None = None
     emitted_queue: tuple[str, ...] = ()
+    last_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,196 @@
+"""Bytes of a trail -> physical lines -> JSON records, whatever the bytes are.
+
+A line is what stands between two bytes 0x0A; nothing else ends one. Real trails hold glued records,
+cut-off records with the next one glued on, runs of NUL bytes, a BOM, lone surrogates, NaN and bad
+UTF-8. A damaged line never costs another line its events, and no input raises.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Final
+
+import orjson
+
+from memclaw_etl.trails.events import Position, Quarantined, RawLine
+from memclaw_etl.trails.lenient import LenientError, decode_at, decode_text
+
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+"""A longer physical line is quarantined without being held in memory."""
+
+_BLOCK_BYTES: Final = 1024 * 1024
+_BOM: Final = b"\xef\xbb\xbf"
+_EDGE: Final = b"\x00\r\t "
+_BLANK: Final = re.compile(r"[\x00\r\t ]*")
+_RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|role|seq)"')
+_RECOVERY_CHARS: Final = 256 * 1024 * 1024
+_MAX_RECOVERIES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """The records of one physical line.
+
+    `records` are (part, value) in order; a broken piece uses up a part number and stands in
+    `quarantined`. `next_part` is the part number after the last; `whole` says that nothing broke.
+    """
+
+    records: tuple[tuple[int, object], ...]
+    next_part: int
+    whole: bool
+    quarantined: tuple[Quarantined, ...] = ()
+
+    @property
+    def last_value(self) -> object:
+        """The value of the last record, None where there is none."""
+        return self.records[-1][1] if self.records else None
+
+
+def read_lines(
+    file: BinaryIO, start: Position, *, limit_bytes: int | None = None
+) -> Iterator[RawLine]:
+    """Yield the physical lines from `start`, streaming, at most `limit_bytes` of the file.
+
+    The bytes [byte_start, byte_end) of the lines tile what was read. The last line may be
+    unterminated. With `start.open_line`, a newline at `start.byte` only closes the line that was
+    consumed before (it becomes part of the next line's range, and yields nothing alone); any other
+    byte continues that line under the same seq.
+
+    Raises:
+        OSError: as the file raises it.
+    """
+    file.seek(start.byte)
+    pieces: list[bytes] = []
+    held_bytes = 0
+    seq, part, line_start = start.seq, start.part, start.byte
+    at = start.byte
+    may_close = start.open_line
+    for block in _blocks(file, limit_bytes):
+        lines = block.split(b"\n")
+        if may_close:
+            may_close = False
+            if not lines[0] and len(lines) > 1:
+                seq, part, at = seq + 1, 0, at + 1
+                del lines[0]
+        rest = lines.pop()
+        for piece in lines:
+            at += len(piece) + 1
+            if held_bytes:
+                pieces.append(piece)
+                held_bytes += len(piece)
+                too_long = held_bytes > MAX_LINE_BYTES
+                data = b"" if too_long else b"".join(pieces)
+                pieces, held_bytes = [], 0
+                yield RawLine(seq, part, line_start, at, True, data, too_long)  # noqa: FBT003
+            else:
+                yield RawLine(seq, part, line_start, at, True, piece)  # noqa: FBT003
+            seq, part, line_start = seq + 1, 0, at
+        at += len(rest)
+        if rest:
+            held_bytes += len(rest)
+            pieces.append(rest)
+            if held_bytes > MAX_LINE_BYTES:
+                pieces = []
+    if held_bytes:
+        too_long = held_bytes > MAX_LINE_BYTES
+        data = b"" if too_long else b"".join(pieces)
+        yield RawLine(seq, part, line_start, at, False, data, too_long)  # noqa: FBT003
+
+
+def _blocks(file: BinaryIO, limit_bytes: int | None) -> Iterator[bytes]:
+    """Read on in blocks until the end or the limit."""
+    left = limit_bytes
+    while left is None or left > 0:
+        block = file.read(_BLOCK_BYTES if left is None else min(_BLOCK_BYTES, left))
+        if not block:
+            return
+        if left is not None:
+            left -= len(block)
+        yield block
+
+
+def parse_records(line: RawLine) -> ParsedLine:
+    """Parse every JSON value on one physical line. Never raises.
+
+    orjson first; what it refuses goes through the lenient path: NaN, lone surrogates and bad UTF-8
+    (both become U+FFFD), glued records, and a record that starts after a broken one. A number or
+    word at an unterminated end is not `whole`: more of it may come.
+    """
+    try:
+        value = orjson.loads(line.data)
+    except orjson.JSONDecodeError:
+        return _parse_unclean(line)
+    part = line.first_part
+    whole = line.terminated or isinstance(value, dict)
+    return ParsedLine(((part, value),), part + 1, whole)
+
+
+def _parse_unclean(line: RawLine) -> ParsedLine:
+    """Parse what is not one JSON value as it stands."""
+    part = line.first_part
+    if line.too_long:
+        length = line.byte_end - line.byte_start - line.terminated
+        lost = Quarantined(line.seq, line.byte_start, length, "line_too_long")
+        return ParsedLine((), part + 1, whole=False, quarantined=(lost,))
+    data = line.data.strip(_EDGE).removeprefix(_BOM).strip(_EDGE)
+    if not data:
+        return ParsedLine((), part, whole=True)
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        parsed = _parse_damaged(line, data)
+    else:
+        parsed = ParsedLine(((part, value),), part + 1, whole=True)
+    ends_in_record = line.terminated or isinstance(parsed.last_value, dict)
+    return parsed if ends_in_record else replace(parsed, whole=False)
+
+
+def _parse_damaged(line: RawLine, data: bytes) -> ParsedLine:
+    """Take every record of a line that is not one clean JSON value."""
+    text = decode_text(data)
+    offset = line.data_start + line.data.find(data)
+    records: list[tuple[int, object]] = []
+    lost: list[Quarantined] = []
+    part, at = line.first_part, 0
+    while at < len(text):
+        try:
+            value, end = decode_at(text, at)
+        except LenientError as error:
+            end = _next_record(text, at)
+            start_bytes = _length_bytes(text[:at])
+            length = _length_bytes(text[at:end])
+            lost.append(Quarantined(line.seq, offset + start_bytes, length, error.reason))
+        else:
+            records.append((part, value))
+        part += 1
+        at = _skip_blank(text, end)
+    return ParsedLine(tuple(records), part, whole=not lost, quarantined=tuple(lost))
+
+
+def _next_record(text: str, at: int) -> int:
+    """Where the next complete record starts after the broken one at `at`; the end if nowhere.
+
+    A record counts only when nothing, or another record, follows it: what is nested in a broken
+    record is followed by a comma or a bracket.
+    """
+    tries = max(16, min(_MAX_RECOVERIES, _RECOVERY_CHARS // len(text)))
+    for _, match in zip(range(tries), _RECORD_START.finditer(text, at + 1), strict=False):
+        try:
+            _, end = decode_at(text, match.start())
+        except LenientError:
+            continue
+        end = _skip_blank(text, end)
+        if end == len(text) or _RECORD_START.match(text, end):
+            return match.start()
+    return len(text)
+
+
+def _skip_blank(text: str, at: int) -> int:
+    """Index of the next character that is neither white space nor NUL."""
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _length_bytes(text: str) -> int:
+    """Length in the file of text that `decode_text` gave."""
+    return len(text.encode("utf-8", "surrogateescape"))
