@@ -1,0 +1,138 @@
+"""Credentials whose name stands elsewhere: columns of tables, Kubernetes secrets, lists of codes."""
+
+import re
+from collections.abc import Iterator
+
+from memclaw_etl.masking.findings import Finding
+from memclaw_etl.masking.names import Strength, strength_of
+from memclaw_etl.masking.rule import Rule
+from memclaw_etl.masking.values import is_placeholder, is_random, is_wordy
+
+_RULE_LINE = re.compile(r"[ \t>]{0,4}\|?[ \t]*:?-{2,}[-| \t:]*$")
+_CODES = re.compile(
+    r"[^\n]{0,60}(?:\n[ \t>*\-\d.)]{0,6}[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){0,3}[ \t]*(?=\n|$)){2,20}"
+)
+_CODE = re.compile(r"(?=[a-zA-Z-]*\d)[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}")
+_PHRASE = re.compile(
+    r"(?:\s*(?:is|was|:|=|->)|[\"'])[\s\"'`:]{1,4}(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
+)
+_DATA = re.compile(r"(?m)^(?P<indent>[ \t>]*)(?:string)?[dD]ata:[ \t]*$")
+_ENTRY = re.compile(
+    r"\n(?P<indent>[ \t>]+)[\w.\-]+:[ \t]{1,4}(?P<quote>[\"']?)(?P<value>[^\s\"'|>]{4,8192})(?P=quote)[ \t]*(?=\n|$)"
+)
+_MOST_ROWS = 50
+
+
+def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
+    """A column of a Markdown or CSV table is headed by a credential word."""
+    stop = text.find("\n", end, end + 300)
+    if stop < 0:
+        return
+    begin = text.rfind("\n", max(0, start - 300), start) + 1
+    head = text[begin:stop]
+    separator = (
+        "|" if head.count("|") >= 2 else "," if "," in head else "\t" if "\t" in head else ""
+    )
+    if not separator:
+        return
+    column = text[begin:start].count(separator)
+    name = head.split(separator)[column].strip(" \"'*`>")
+    strength = strength_of(name.replace(" ", "_"))
+    if len(name) > 30 or strength < Strength.TOKEN:
+        return
+    yield from _cells(
+        text,
+        stop,
+        separator=separator,
+        column=column,
+        columns=head.count(separator),
+        strength=strength,
+    )
+
+
+def _cells(
+    text: str, at: int, *, separator: str, column: int, columns: int, strength: Strength
+) -> Iterator[Finding]:
+    for _ in range(_MOST_ROWS):
+        begin = at + 1
+        at = text.find("\n", begin, begin + 2000)
+        row = text[begin : at if at >= 0 else min(len(text), begin + 2000)]
+        if row.count(separator) != columns:
+            return
+        if not _RULE_LINE.match(row):
+            offset = begin + sum(len(cell) + 1 for cell in row.split(separator)[:column])
+            raw = row.split(separator)[column]
+            value = raw.strip(" \t\"'`*")
+            if _is_cell_secret(value, strength=strength):
+                first = offset + raw.index(value)
+                yield Finding("table-secret", first, first + len(value))
+        if at < 0:
+            return
+
+
+def _is_cell_secret(value: str, *, strength: Strength) -> bool:
+    if len(value) < 6 or " " in value or is_placeholder(value) or is_wordy(value):
+        return False
+    if is_random(value, least_chars=8):
+        return True
+    return (
+        strength is Strength.PASSWORD
+        and any(map(str.isdigit, value))
+        and any(map(str.isalpha, value))
+    )
+
+
+def look_codes(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Recovery codes, one a line under their heading."""
+    del start
+    found = _CODES.match(text, end)
+    if found is None:
+        return
+    first_line = text.find("\n", end)
+    for code in _CODE.finditer(text, first_line, found.end()):
+        yield Finding("recovery-code", *code.span())
+
+
+def look_phrase(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Twelve to twenty-four words that restore a wallet."""
+    del start
+    found = _PHRASE.match(text, end)
+    if found is not None:
+        yield Finding("seed-phrase", *found.span("value"))
+
+
+def look_kubernetes(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Every value of a Kubernetes Secret."""
+    for data in _DATA.finditer(text, max(0, start - 2000), end + 2000):
+        at = data.end()
+        while (entry := _ENTRY.match(text, at)) is not None and len(entry["indent"]) > len(
+            data["indent"]
+        ):
+            if not is_placeholder(entry["value"]) and _is_encoded_secret(entry["value"]):
+                yield Finding("kubernetes-secret", *entry.span("value"))
+            at = entry.end()
+
+
+def _is_encoded_secret(value: str) -> bool:
+    return is_random(value, least_chars=8) and not is_wordy(value)
+
+
+RULES = (
+    Rule(("password", "passwd", "pwd", "secret", "token", "api key", "api_key"), look_table),
+    Rule(
+        ("recovery codes", "backup codes", "scratch codes", "recovery code", "2fa codes"),
+        look_codes,
+    ),
+    Rule(
+        (
+            "recovery phrase",
+            "seed phrase",
+            "mnemonic",
+            "backup phrase",
+            "seed words",
+            "wallet phrase",
+        ),
+        look_phrase,
+    ),
+    Rule(("kind: secret", 'kind: "secret', "kind: 'secret"), look_kubernetes),
+)

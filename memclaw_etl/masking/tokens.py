@@ -1,0 +1,62 @@
+"""Tokens that show by their own shape who issued them, from the issuers' public documentation.
+
+Each shape is a fixed head and what follows it. Heads are looked up in any case, shapes are matched
+as written; the character before a head must not continue a word.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from memclaw_etl.masking.findings import Finding
+from memclaw_etl.masking.rule import Rule
+from memclaw_etl.masking.token_shapes import SHAPES, Shape
+from memclaw_etl.masking.values import entropy, is_placeholder, is_random
+
+_BEFORE = re.compile(r"[A-Za-z0-9]")
+_ESCAPED_LETTER = re.compile(r"\\[nrt]$|%[0-9A-Fa-f]{2}$")
+_WRAPPED = re.compile(r"\\?\r?\n[ \t>|+#*]{0,8}(?P<rest>[A-Za-z0-9_\-]{20,300})(?=\s|$)")
+
+
+class _Token(NamedTuple):
+    shape: Shape
+    pattern: re.Pattern[str]
+
+
+@cache
+def _compiled(shape: Shape) -> re.Pattern[str]:
+    return re.compile(shape.pattern)
+
+
+def _rule(shape: Shape) -> Rule:
+    def look(text: str, start: int, end: int) -> Iterator[Finding]:
+        del end
+        begin = start - shape.back
+        if begin < 0 or (_continues_word(text, begin) and not shape.anywhere):
+            return
+        found = _compiled(shape).match(text, begin)
+        if found is None or not _is_secret(found[0], shape):
+            return
+        yield Finding(shape.kind, *found.span())
+        rest = _WRAPPED.match(text, found.end())
+        if rest is not None and len(found[0]) >= 24 and is_random(rest["rest"], least_chars=20):
+            yield Finding(shape.kind, *rest.span("rest"))
+
+    return Rule(shape.heads, look)
+
+
+def _continues_word(text: str, start: int) -> bool:
+    if start == 0 or not _BEFORE.match(text[start - 1]):
+        return False
+    return _ESCAPED_LETTER.search(text[max(0, start - 3) : start]) is None
+
+
+def _is_secret(token: str, shape: Shape) -> bool:
+    tail = token[len(shape.heads[0]) :] or token
+    return (
+        not is_placeholder(tail) and entropy(tail) >= shape.least_entropy and "EXAMPLE" not in token
+    )
+
+
+RULES = tuple(_rule(shape) for shape in SHAPES)
