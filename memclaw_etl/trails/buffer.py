@@ -75,8 +75,7 @@ def renumber(outcomes: Iterable[LineOutcome], *, last_seq: int | None) -> Iterat
             seq, part = outcome.seq, outcome.next_part
             continue
         taken = max(outcome.next_part - outcome.first_part, 0)
-        yield replace(
-            outcome,
+        yield outcome._replace(
             seq=seq,
             first_part=part,
             next_part=part + taken,

@@ -5,9 +5,9 @@ any flag. `look` judges one physical line on its own; what depends on other line
 were queued while the agent worked, copies of history) is decided in `prompt_queue.assemble`.
 """
 
-import re
 from typing import Final
 
+from memclaw_etl.trails.certain_noise import TYPE_NOISE, certain_noise, plain_version
 from memclaw_etl.trails.content import (
     block_types,
     plain_string,
@@ -20,23 +20,6 @@ from memclaw_etl.trails.identity import exact_time, spoken_identity, uuid_identi
 from memclaw_etl.trails.injected import is_slash_command, strip_injected, wrapper_reason
 from memclaw_etl.trails.lines import parse_records
 
-_TYPE_NOISE: Final = {
-    "summary": "summary",
-    "file-history-snapshot": "file_history",
-    "file-history-delta": "file_history",
-    "system": "system",
-    "progress": "progress",
-    "ai-title": "title",
-    "custom-title": "title",
-    "agent-name": "title",
-    "agent-color": "title",
-    "last-prompt": "last_prompt",
-    "mode": "mode",
-    "permission-mode": "mode",
-    "agent-setting": "mode",
-    "bridge-session": "bridge_session",
-    "pr-link": "pr_link",
-}
 _FLAG_NOISE: Final = {
     "isSidechain": "sidechain",
     "isMeta": "meta",
@@ -46,7 +29,6 @@ _FLAG_NOISE: Final = {
 }
 _PERSON_SOURCES: Final = frozenset({"typed", "queued", "human"})
 _MACHINE_SOURCES: Final = frozenset({"system", "task-notification"})
-_SAFE_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 _FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 
 Record = dict[str, object]
@@ -58,6 +40,25 @@ def look(line: RawLine) -> LineOutcome:
 
     Pure; never raises, whatever the line holds. Text is raw.
     """
+    if certain := certain_noise(line.data):
+        return LineOutcome(
+            line.seq,
+            line.first_part,
+            line.first_part + 1,
+            line.byte_start,
+            line.byte_end,
+            line.terminated,
+            True,  # noqa: FBT003
+            (),
+            certain.noise,
+            (),
+            certain.version,
+        )
+    return look_thoroughly(line)
+
+
+def look_thoroughly(line: RawLine) -> LineOutcome:
+    """Judge one physical line by parsing all of it. `look` gives the same, faster."""
     parsed = parse_records(line)
     said: list[Said] = []
     noise: list[str] = []
@@ -66,7 +67,7 @@ def look(line: RawLine) -> LineOutcome:
         if not isinstance(record, dict):
             noise.append("no_object")
             continue
-        version = version or _version(record)
+        version = version or plain_version(record.get("version"))
         for verdict in _judge(record, seq=line.seq, part=part):
             if isinstance(verdict, str):
                 noise.append(verdict)
@@ -87,11 +88,6 @@ def look(line: RawLine) -> LineOutcome:
     )
 
 
-def _version(record: Record) -> str | None:
-    version = record.get("version")
-    return version if isinstance(version, str) and _SAFE_VERSION.fullmatch(version) else None
-
-
 def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:
     """What one record says: an event, a change of the queue, or the reason why it is noise."""
     kind = record.get("type")
@@ -103,8 +99,8 @@ def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:
         return _judge_queue(record, seq=seq, part=part)
     if kind == "attachment":
         return (_judge_attachment(record, seq=seq, part=part),)
-    if isinstance(kind, str) and kind in _TYPE_NOISE:
-        return (_TYPE_NOISE[kind],)
+    if isinstance(kind, str) and kind in TYPE_NOISE:
+        return (TYPE_NOISE[kind],)
     return (unknown_type(kind),)
 
 

@@ -1,6 +1,7 @@
 """Message contents as the agents write them: a string, or a list of typed blocks."""
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 _SAFE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
@@ -32,7 +33,11 @@ def block_types(content: object) -> frozenset[str]:
 
 def textless_reason(content: object) -> str:
     """Why a message without own words is noise, from the types of its blocks."""
-    types = block_types(content)
+    return reason_of_types(block_types(content))
+
+
+def reason_of_types(types: Collection[str]) -> str:
+    """The noise reason of a message that holds blocks of these types and no text."""
     for name in ("tool_result", "tool_use", "thinking", "image"):
         if name in types:
             return name

@@ -7,7 +7,8 @@ UTF-8. A damaged line never costs another line its events, and no input raises.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import BinaryIO, Final
 
 import orjson
@@ -20,6 +21,7 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 _BLOCK_BYTES: Final = 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
+_NEWLINE: Final = 0x0A
 _EDGE: Final = b"\x00\r\t "
 _BLANK: Final = re.compile(r"[\x00\r\t ]*")
 _RECORD_START: Final = re.compile(r'\{"(?:parentUuid|type|role|seq)"')
@@ -60,41 +62,60 @@ def read_lines(
         OSError: as the file raises it.
     """
     file.seek(start.byte)
-    pieces: list[bytes] = []
-    held_bytes = 0
-    seq, part, line_start = start.seq, start.part, start.byte
-    at = start.byte
+    seq, part, at, line_start = start.seq, start.part, start.byte, start.byte
     may_close = start.open_line
+    held = _Held()
     for block in _blocks(file, limit_bytes):
         lines = block.split(b"\n")
-        if may_close:
-            may_close = False
-            if not lines[0] and len(lines) > 1:
-                seq, part, at = seq + 1, 0, at + 1
-                del lines[0]
+        if may_close and block[0] == _NEWLINE:
+            del lines[0]
+            seq, part, at = seq + 1, 0, at + 1
+        may_close = False
         rest = lines.pop()
-        for piece in lines:
-            at += len(piece) + 1
-            if held_bytes:
-                pieces.append(piece)
-                held_bytes += len(piece)
-                too_long = held_bytes > MAX_LINE_BYTES
-                data = b"" if too_long else b"".join(pieces)
-                pieces, held_bytes = [], 0
-                yield RawLine(seq, part, line_start, at, True, data, too_long)  # noqa: FBT003
-            else:
-                yield RawLine(seq, part, line_start, at, True, piece)  # noqa: FBT003
-            seq, part, line_start = seq + 1, 0, at
+        if lines:
+            first = held.joined_with(lines[0])
+            at += len(lines[0]) + 1
+            yield RawLine(seq, part, line_start, at, True, first, held.too_long)  # noqa: FBT003
+            held = _Held()
+            seq, part = seq + 1, 0
+            for data in islice(lines, 1, None):
+                line_start = at
+                at += len(data) + 1
+                yield RawLine(seq, 0, line_start, at, True, data)  # noqa: FBT003
+                seq += 1
+            line_start = at
         at += len(rest)
-        if rest:
-            held_bytes += len(rest)
-            pieces.append(rest)
-            if held_bytes > MAX_LINE_BYTES:
-                pieces = []
-    if held_bytes:
-        too_long = held_bytes > MAX_LINE_BYTES
-        data = b"" if too_long else b"".join(pieces)
-        yield RawLine(seq, part, line_start, at, False, data, too_long)  # noqa: FBT003
+        held.add(rest)
+    if held.length_bytes:
+        yield RawLine(seq, part, line_start, at, False, held.joined_with(b""), held.too_long)  # noqa: FBT003
+
+
+@dataclass(slots=True)
+class _Held:
+    """The beginning of a line whose end was not read yet. Forgets what grows too long."""
+
+    pieces: list[bytes] = field(default_factory=list)
+    length_bytes: int = 0
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the line is longer than we hold in memory."""
+        return self.length_bytes > MAX_LINE_BYTES
+
+    def add(self, piece: bytes) -> None:
+        """Hold one more piece of the line."""
+        self.length_bytes += len(piece)
+        if self.too_long:
+            self.pieces.clear()
+        elif piece:
+            self.pieces.append(piece)
+
+    def joined_with(self, last: bytes) -> bytes:
+        """The whole line, empty if too long."""
+        if not self.length_bytes and len(last) <= MAX_LINE_BYTES:
+            return last
+        self.add(last)
+        return b"".join(self.pieces)
 
 
 def _blocks(file: BinaryIO, limit_bytes: int | None) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ lines up to the end of the window and never from later ones.
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from memclaw_etl.trails.events import (
@@ -128,19 +129,20 @@ def assemble(
     the hash of its text goes into the state, so that a repetition in a later window is a replay.
     """
     window = _Window(file_session, list(state.emitted_queue))
+    window.noise.update(chain.from_iterable(outcome.noise for outcome in outcomes))
     for outcome in outcomes:
-        window.noise.update(outcome.noise)
         for said in outcome.said:
             if isinstance(said, Event):
                 window.take_event(said)
             else:
                 window.take_operation(said)
+    versions = Counter(outcome.client_version for outcome in outcomes)
     return Assembled(
         events=tuple(event for event in window.events if event is not None),
         noise=dict(window.noise),
         quarantined=tuple(lost for outcome in outcomes for lost in outcome.quarantined),
         state=replace(state, emitted_queue=window.hashes_to_keep()),
-        versions=dict(Counter(o.client_version for o in outcomes if o.client_version)),
+        versions={name: count for name, count in versions.items() if name},
     )
 
 
