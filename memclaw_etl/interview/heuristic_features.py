@@ -24,7 +24,8 @@ _CUES: Final = {
     "asked": language.ASKED,
     "denied": language.DENIED,
     "tasked": language.TASKED,
-    "did": re.compile(r"^(?:i(?:['’]ve| have)? )?\w+ed\b|^(?:done|wrote|built|made)\b", _I),
+    "corrects": language.CORRECTS,
+    "did": re.compile(r"^(?:i(?:'ve| have)? )?\w+ed\b|^(?:done|wrote|built|made)\b", _I),
     "now": re.compile(r"\bnow\b", _I),
     "ought": re.compile(r"\bshould|recommend|instead|rather", _I),
 }

@@ -49,7 +49,8 @@ def read_passages(text: str) -> tuple[Passage, ...]:
 
 
 def plain(text: str) -> str:
-    """The text on one line without emphasis marks and symbols; code spans stay."""
+    """The text on one line without emphasis marks and symbols, with straight apostrophes."""
+    text = text.replace("\u2019", "'")
     return " ".join(_SYMBOLS.sub(" ", _ITALIC.sub(r"\1", _BOLD.sub("", text))).split())
 
 

@@ -1,139 +1,39 @@
 """Which statements are worth a memory, in which section, and which of them fit together.
 
-The weights come from a linear fit on labelled real sessions, rounded, and with everything left out
-that a reader could not give a reason for.
+Both are weighted sums of features (`heuristic_weights`); the choice is greedy.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.interview.heuristic_features import features
 from memclaw_etl.interview.heuristic_language import content_words
 from memclaw_etl.interview.heuristic_statements import Statement
+from memclaw_etl.interview.heuristic_weights import SECTIONS, WORTH, Weights
 from memclaw_etl.interview.report import Section
 
-Weights = Mapping[str, float]
-
-_WORTH: Final[Weights] = MappingProxyType(
-    {
-        "bias": -1.1,
-        "short": -1.1,
-        "between": -0.7,
-        "closing": -0.4,
-        "prompt:chars": -0.7,
-        "closing:chars": 0.5,
-        "between:chars": 0.4,
-        "chars": 0.2,
-        "names": 0.6,
-        "words": 0.5,
-        "opens": 0.6,
-        "answers": 0.4,
-        "leads": 0.3,
-        "late": -0.4,
-        "announces": -0.4,
-        "questions": -0.3,
-        "changed": 0.5,
-        "between:changed": 0.4,
-        "closing:changed": 0.2,
-        "did": 0.4,
-        "chosen": 0.3,
-        "prompt:chosen": 0.5,
-        "explained": 0.3,
-        "failed": 0.2,
-        "wished": 0.2,
-        "prompt:denied": 0.4,
-        "closing:remains": 0.3,
-        "closing:over_changes": 0.3,
-        "closing:over_choices": 0.2,
-    }
-)
-_SECTIONS: Final[Mapping[Section, Weights]] = MappingProxyType(
-    {
-        Section.WORKED_ON: {"bias": -0.3, "opens": 1.6, "prompt:tasked": 1.4, "prompt:asked": 0.5},
-        Section.DECISIONS: {
-            "bias": 0.6,
-            "opens": -0.5,
-            "answers": 0.6,
-            "chosen": 0.6,
-            "closing:chosen": 0.2,
-            "over_choices": 0.6,
-            "prompt:chosen": 0.2,
-            "prompt:tasked": -0.4,
-            "over_causes": -0.3,
-            "announces": -0.3,
-            "remains": -0.3,
-        },
-        Section.OUTCOMES: {
-            "leads": 0.4,
-            "closing:chars": 0.4,
-            "changed": 0.5,
-            "between:changed": 0.3,
-            "did": 0.3,
-            "now": 0.3,
-            "closing": 0.2,
-            "explained": -0.4,
-            "ought": -0.3,
-            "late": -0.4,
-            "prompt:wished": -0.4,
-            "opens": -0.3,
-            "prompt": -0.3,
-        },
-        Section.BLOCKERS: {
-            "bias": -0.6,
-            "remains": 0.9,
-            "between:remains": 0.5,
-            "over_tasks": 0.7,
-            "failed": 0.2,
-            "between:failed": 0.3,
-            "leads": -0.3,
-            "list": -0.2,
-        },
-        Section.OPEN_QUESTIONS: {
-            "bias": 0.4,
-            "between": 0.6,
-            "between:explained": 0.6,
-            "explained": 0.4,
-            "chars": 0.4,
-            "late": 0.4,
-            "over_causes": 0.5,
-            "announces": 0.5,
-            "prompt": -0.5,
-            "changed": -0.4,
-            "over_changes": -0.3,
-            "remains": -0.3,
-            "failed": -0.2,
-        },
-        Section.PREFERENCES_LEARNED: {
-            "bias": -0.8,
-            "prompt": 0.5,
-            "prompt:wished": 0.8,
-            "prompt:denied": 0.2,
-            "prompt:tasked": -0.4,
-            "answers": -0.4,
-            "opens": -0.5,
-            "closing": -0.8,
-            "between": -0.8,
-        },
-    }
-)
+SMALL_CHUNK_STATEMENTS: Final = 2
+"""A chunk may always have two statements: what was asked and what came of it."""
+SMALL_CHUNK_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of a chunk its report may be, and how little two statements may share."""
 
-    per_10k_chars: float = 13.5
-    copied_share: float = 0.28
-    redundancy: float = 2.5
+    per_10k_chars: float = 14.5
+    copied_share: float = 0.29
+    redundancy: float = 1.5
     """What a full repeat of earlier statements costs a statement, in units of worth."""
     echo: float = 0.6
     """From this share of common words on, a statement counts as said by another one."""
+    echo_words: int = 4
+    """A statement of fewer words echoes nothing."""
     echo_events: int = 3
     """Most events that a statement gets as further evidence from those that repeat it."""
-    least_worth: float = -0.9
+    least_worth: float = -1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +47,13 @@ class Chosen:
 
 def worth(statement: Statement) -> float:
     """How likely a teammate misses the statement weeks later, as a log-odds."""
-    return _sum(_WORTH, features(statement))
+    return _sum(WORTH, features(statement))
 
 
 def section_of(statement: Statement) -> Section:
     """The section that the statement reads most like."""
     seen = features(statement)
-    return max(_SECTIONS, key=lambda section: _sum(_SECTIONS[section], seen))
+    return max(SECTIONS, key=lambda section: _sum(SECTIONS[section], seen))
 
 
 def choose(
@@ -166,7 +66,7 @@ def choose(
     """
     limits = limits or Limits()
     left = [_Rated(s, worth(s), content_words(s.text)) for s in statements]
-    count = max(1, round(limits.per_10k_chars * source_chars / 10_000))
+    count = max(SMALL_CHUNK_STATEMENTS, round(limits.per_10k_chars * source_chars / 10_000))
     room = max(limits.copied_share * source_chars, float(SMALL_CHUNK_CHARS))
     taken: list[_Rated] = []
     while left and len(taken) < count:
@@ -187,10 +87,6 @@ def choose(
     ]
 
 
-SMALL_CHUNK_CHARS: Final = 300
-"""A chunk may always have one statement."""
-
-
 @dataclass(slots=True, eq=False)
 class _Rated:
     statement: Statement
@@ -199,13 +95,13 @@ class _Rated:
     repeats: float = 0.0
 
 
-def _stated_by(
-    taken: _Rated, rest: Sequence[_Rated], limits: Limits
-) -> tuple[MaskedEvent, ...]:
+def _stated_by(taken: _Rated, rest: Sequence[_Rated], limits: Limits) -> tuple[MaskedEvent, ...]:
     """The events of a statement and of those that say the same in other places."""
     events = list(taken.statement.events)
     most = len(events) + limits.echo_events
-    echoes = [(_contained(r.words, taken.words), r) for r in rest]
+    echoes = [
+        (_contained(r.words, taken.words), r) for r in rest if len(r.words) >= limits.echo_words
+    ]
     for share, rated in sorted(echoes, key=lambda pair: -pair[0]):
         if share < limits.echo or len(events) >= most:
             break

@@ -23,11 +23,13 @@ from memclaw_etl.interview.heuristic_passages import (
 _BARE_HEADING = re.compile(
     r"^(?:\W|\d)*(?:(?:the|key|main|final|code|all|my|your|detailed|overall|quick|review|change|"
     r"solution|implementation|findings?)\s+)*(?:summary|changes?(?: made)?|overview|analysis|result"
-    r"s?|details?|benefits|notes?|findings|what (?:changed|i did|happened)|complete[d]?|done|steps?|"
-    r"example|usage|output|files?(?: changed| modified)?|(?:the )?(?:fix|problem|solution|issue))\W*$",
+    r"s?|details?|benefits|notes?|findings|what (?:changed|i did|happened)|complete[d]?|done|"
+    r"steps?|"
+    r"example|usage|output|files?(?: changed| modified)?|(?:the )?(?:fix|problem|solution|"
+    r"issue))\W*$",
     re.IGNORECASE,
 )
-_PASTED = re.compile(r"^\s*(?:[➜$>#%]|'/\S.*'$|\[\w+\]|at \S+\(|\+|\d+\s{2,}|Error:)")
+_PASTED = re.compile(r"^\s*(?:[➜$>#%─-╿⠀-⣿✔✗✘●{<]|'/\S.*'$|\[\w+\]|at \S+\(|\+|\d+\s{2,}|Error:)")
 ANSWER_CHARS: Final = 160
 OFFER_CHARS: Final = 170
 SHORTEST_WORDS: Final = 3

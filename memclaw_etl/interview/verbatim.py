@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from memclaw_etl.interview.chunks import Chunk
 from memclaw_etl.interview.events import MaskedEvent
+from memclaw_etl.interview.protocols import ResponseCache
 from memclaw_etl.interview.report import MiniReport, ReportItem, Section
 
 
@@ -20,9 +21,13 @@ class VerbatimInterviewer:
     max_per_section: ClassVar[int | None] = None
     near_overlap: ClassVar[float | None] = None
 
-    def interview(self, chunks: Sequence[Chunk], *, cache: object = None) -> list[MiniReport]:
-        """One item per event with text; `cache` is not used, there is no call to save."""
-        del cache
+    def interview(
+        self,
+        chunks: Sequence[Chunk],
+        *,
+        cache: ResponseCache,  # noqa: ARG002 - there is no call to save
+    ) -> list[MiniReport]:
+        """One item per event with text, in order."""
         return [
             MiniReport(chunk_index=chunk.index, items=tuple(_items(chunk.events)))
             for chunk in chunks
