@@ -44,11 +44,16 @@ def reason_of_types(types: Collection[str]) -> str:
     return "thinking" if "redacted_thinking" in types else "empty"
 
 
-def unknown_type(value: object) -> str:
-    """Noise reason of a type or role that we do not know; never more than a plain name."""
+def plain_name(value: object) -> str:
+    """A type or role as it may stand in reports: a plain word of at most 40 characters."""
     if isinstance(value, str) and _SAFE_NAME.fullmatch(value):
-        return f"unknown:{value}"
-    return "unknown:other" if value is not None else "untyped"
+        return value
+    return "other" if value is not None else "none"
+
+
+def unknown_type(value: object) -> str:
+    """Noise reason of a type or role that we do not know."""
+    return f"unknown:{plain_name(value)}" if value is not None else "untyped"
 
 
 def plain_string(value: object) -> str | None:
