@@ -8,35 +8,34 @@ import re
 from collections.abc import Iterator
 
 from memclaw_etl.masking.findings import Finding
-from memclaw_etl.masking.names import Name, name_at
+from memclaw_etl.masking.names import Name, Strength, name_at
 from memclaw_etl.masking.rule import Rule
 from memclaw_etl.masking.verdict import is_credential
 
 ANCHORS = (
-    "password", "passwd", "passphrase", "passwort", "pasword", "psword", "pswrd", "pwd", "pass",
-    "_pw", "pw:", "pw=", "pw ", "pw\"", "pw'",
-    "secret", "token", "key", "credential", "auth", "cred", "salt", "signature",
-    "cookie", "webhook", "_pat", "-pat", "_dsn", "sig=", "code=", "session", "api", "srt",
+    "pass", "passwor", "pasw", "psw", "pssw", "pwd", "pw", "kennwort",
+    "secret", "token", "key", "credential", "auth", "cred", "salt", "signature", "cookie",
+    "webhook", "_pat", "-pat", "pat:", "pat=", "_dsn", "?sig", "&sig", "?code", "&code", "session", "api", "srt",
 )  # fmt: skip
 
 _TAIL = re.compile(
     r"""(?xi)
     [\w.\-]{0,40}
-    (?:\((?:[\w \-]{1,20})\))?                               # Key(ANYSecret):
+    (?:\((?:[\w \-]{1,20})\)|\ for\ [\w.@\-]{1,30})?         # Key(ANYSecret):  password for bob:
     (?P<closing>(?:\\*["'`]|&quot;|\*{1,2}|[\])]){0,3})
-    (?:\s{0,2}:\s{0,2}(?:String|str|string|&str|Text|bytes)\s{0,2}(?==))?
-    (?:\s{1,2}string\s{0,2}(?==))?
+    (?:\s{0,2}:\s{0,2}(?:String|str|string|&str|Text|bytes)\s{0,2}(?==)|\s{1,2}string\s{0,2}(?==))?
     \s{0,20}
-    (?P<op>:{1,3}=|\?=|\.=|\+=|={2,3}|!={1,2}|=>|->|=|:|\|\||%3[dD]|(?<=["'`]),|(?<=["'`]\)),?|\||
-       (?<=\ )(?:is|to|was|set\ to|are)(?=\ ))
+    (?P<op>:{1,3}=|\?=|\.=|\+=|={2,3}|!={1,2}|=>|->|=|:|\|\||\?\?|%3[dD]|(?<=["'`]),|(?<=["'`]\ ),|(?<=["'`]\)),?|\|
+       |(?<=[\])]\ )or(?=\ )|(?<=["'`]\ )value=|\((?=\\*["'])|(?<=\ )(?:is|to|was|set\ to|are)(?=\ ))
     [ \t]{0,20}
-    (?:\[\]byte|new\s|b(?=["']))?
+    (?:\[\]byte|new\s|b(?=["'])|\((?=["']))?
     (?P<open>\\*(?:\"{1,3}|'{1,3}|`)|&quot;|&\#39;|%22)?
     """
 )
 _XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>)")
-_UNQUOTED = re.compile(r"[^\s\"'`<>]{1,4096}")
-_URL_VALUE = re.compile(r"[^\s\"'`<>&#,;)\]}|\\]{1,4096}")
+_UNQUOTED = re.compile(r"(?:[^\s\"'`<>\\&]|\\(?![nrtu\"'])|&(?!lt;|gt;|quot;|amp;)){1,16384}")
+_URL_VALUE = re.compile(r"(?:[^\s\"'`<>&#,;)\]}|\\%]|%(?!26)){1,16384}")
+_MULTILINE = re.compile(r"[A-Za-z0-9+/=_\-\s\\]*")
 _NEXT_PAIR = re.compile(r"[,;&/|]\s?[A-Za-z_][\w.\-]{0,30}['\"]?\s?[=:]")
 _TRAIL = ".,;:)]}|\\>"
 
@@ -47,12 +46,20 @@ def look(text: str, start: int, end: int) -> Iterator[Finding]:
     if tail is None:
         return
     name = name_at(text, start, tail.start("closing"))
+    if name.strength is Strength.NONE or _is_userinfo(text, start):
+        return
     span = _value_span(text, tail["open"] or "", tail.end(), in_url=name.in_url)
     if span is None:
         return
     value = text[span[0] : span[1]]
     if is_credential(value, name=name, operator=tail["op"], is_quoted=bool(tail["open"])):
         yield Finding(name.kind, *span)
+
+
+def _is_userinfo(text: str, start: int) -> bool:
+    """The name is the user of a URL; what follows is the matter of another rule."""
+    scheme = text.rfind("://", max(0, start - 40), start)
+    return scheme >= 0 and not re.search(r"[\s/?\"']", text[scheme + 3 : start])
 
 
 def look_xml(text: str, start: int, end: int) -> Iterator[Finding]:

@@ -50,8 +50,12 @@ def look_flag(text: str, start: int, end: int) -> Iterator[Finding]:
 def _short_option(program: str, text: str, end: int) -> Iterator[Finding]:
     found = _SHORT[program].match(text, end)
     span = _argument(found) if found else None
-    if span is not None and not _is_stand_in(text[slice(*span)]):
-        yield Finding("cli-password", *span)
+    if span is None:
+        return
+    value = text[slice(*span)]
+    if program == "sshpass" or not _is_stand_in(value):
+        if not is_placeholder(value) and value[0] not in "$<{@%":
+            yield Finding("cli-password", *span)
 
 
 def look_program(text: str, start: int, end: int) -> Iterator[Finding]:

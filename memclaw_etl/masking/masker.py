@@ -7,6 +7,7 @@ from memclaw_etl.masking.anchors import AnchorIndex, folded
 from memclaw_etl.masking.catalogue import RULES
 from memclaw_etl.masking.findings import Finding, Masked, united
 from memclaw_etl.masking.private import private_spans, without
+from memclaw_etl.masking.sweeps import sweep
 
 MASKER_VERSION = "1"
 """Changes whenever a rule changes; every stored text carries it."""
@@ -27,7 +28,7 @@ class Masker:
 
     def findings(self, text: str) -> list[Finding]:
         """Find credentials in a text; sorted, disjoint, outside the marks that we made."""
-        found: list[Finding] = []
+        found = list(sweep(text))
         for start, end, looks in self._index.hits(folded(text)):
             for look in looks:
                 found.extend(look(text, start, end))

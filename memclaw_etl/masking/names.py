@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 
 class Strength(IntEnum):
@@ -29,38 +30,60 @@ class Name:
 
 
 _HEAD = re.compile(r"[\w.\-]{0,60}$")
-_PASSWORD = re.compile(
-    r"(?i)(?:pass(?:w(?:or)?d|phrase|wort|code)?|pa?s?s?wo?r?d|pswr?d|pwd|passwd|pw)(?:$|[^a-z]|[A-Z])"
-    r"|password|passwd|passphrase|pasword|(?:^|[_.\-])pass(?:$|[_.\-])"
+_ENCODED_SEPARATOR = re.compile(r"(?i).*%(?:26|3f)|^(?:26|3f)(?=[a-z])")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WIFI = re.compile(r"(?i)\b(?:wi-?fi|wlan|ssid)\b[^\n]*$")
+_SPOKEN_KEY = re.compile(
+    r"(?i)\b(?:secret|access|api|auth\w*|private|activation|license|product|signing|shared)[ ,-]{1,2}$"
 )
-_NOT_CREDENTIAL = re.compile(
-    r"""(?ix)
-    (?:count|counts|counter|limit|limits|usage|used|max\w*|min\w*|total\w*|num\w*|budget|size|length|len|type|types
-      |name|names|id|ids|field|fields|file|files|path|paths|dir|url|uri|endpoint|host|user|username|class|hash
-      |policy|expiry|expires\w*|expiration|ttl|error|errors|regex|pattern|format|index|idx|map|list|set|ref|label|policy
-      |arn|version|provider|manager|store|service|handler|kind|column|prefix|suffix|method|mode|enabled|required
-      |algorithm|alg|status|state|at|date|time|timestamp|code_challenge|board|frame|stroke|press|down|up
-      |pool|group|page|page_?token|next_?page_?token|continuation|cursor|fingerprint|checksum|digest)$
-    | ^(?:primary|foreign|partition|sort|cache|public|map|dict|group|index|unique|composite|object|row|s3|idempotency
-      |keyboard|hot|short|translation|i18n|locale|storage|query|session|order|lookup|hash|join|range|registry)[-_.]?keys?$
-    | public[-_.]?key | ^keyof | keyword | monkey | turkey | keyboard | tokeni[sz] | author(?!iz) | authent\w*$
-    | ^pass(?:ed|es|ing|thr\w*|ive\w*)?$(?<!pass) | bypass | compass | passenger | passport | secretary
-    | ^(?:commit|git|tree|blob|build|trace|span|request|run|session|job|event|message|msg|file|content)[-_.]?(?:id|sha|key|hash)$
-    | checkpoint
-    """
+
+_PASSWORD_WORDS = frozenset(
+    "password passwd passwort pass passphrase passcode pwd pw pswd psw pswrd psword psswd psswrd pssword pasword paswd"
+    " paswrd passwrd passworsd kennwort".split()
 )
-_TOKEN = re.compile(
-    r"""(?ix)
-    secret | token | api[-_. ]?key | access[-_. ]?key | private[-_. ]?key | auth[-_. ]?key | account[-_. ]?key
-    | shared\w*key | encryption[-_. ]?key | signing[-_. ]?key | secret[-_. ]?key | deploy[-_. ]?key | master[-_. ]?key
-    | license[-_. ]?key | credential | preshared | authorization | api[-_. ]?secret | _pat$ | -pat$ | ^pat$ | webhook
-    | (?:app|ssh|aes|rsa|hmac|jwt|gpg|client|service|admin|user|db|storage|account|openai|stripe|insert|ingest|write|read)[-_. ]?key
-    | [-_. ]salt$ | signature | x-amz | ^sig$ | ^code$ | cookie | _?auth$ | ^cred
-    """
+_PASSWORD_INSIDE = re.compile(
+    r"(?i)password|passwd|passphrase|passwort|_pass\b|pwd$|^pwd|psw(?:or)?d$|passw|pasw"
 )
+_CREDENTIAL_WORDS = frozenset(
+    "secret secrets token tokens credential credentials cred creds authorization apikey pat signature sig webhook salt"
+    " cookie auth authtoken preshared psk otp totp jwt bearer dsn srt".split()
+)
+_CREDENTIAL_INSIDE = re.compile(
+    r"(?i)secret|token|credential|api[-_.]?key|authkey|accesskey|appkey"
+)
+_KEY_QUALIFIERS = frozenset(
+    "api access private auth account shared preshared encryption signing secret deploy master license app ssh aes rsa"
+    " hmac jwt gpg client service admin user db database storage insert ingest write read consumer subscription"
+    " activation root server sharedaccess live test prod function host crypto encrypt decrypt webhook bot sl ansi"
+    " softlayer openai anthropic azure aws gcp google stripe twilio sendgrid mailgun datadog dd newrelic sentry"
+    " algolia pinecone cohere mistral groq openrouter huggingface hf replicate wandb langsmith langfuse cloudflare"
+    " cf cloudant heroku vercel netlify supabase planetscale mongodb redis elastic github gitlab bitbucket npm pypi"
+    " slack discord telegram twitter facebook linkedin mapbox shopify square paypal plaid coinbase binance kraken"
+    " okta auth0 firebase segment mixpanel amplitude posthog linear jira notion airtable figma zendesk intercom"
+    " hubspot typeform contentful fastly akamai digitalocean linode vultr pulumi terraform vault consul snyk sonar".split()
+)
+_NOT_LAST = frozenset(
+    "count counts counter limit limits usage used max min total num budget size length len type types name names id"
+    " ids field fields file files path paths dir url urls uri endpoint host user username class hash policy expiry"
+    " expires expiration ttl error errors regex pattern format index idx map list set ref label arn version provider"
+    " manager store service handler kind column prefix suffix method mode enabled required algorithm alg status state"
+    " at date time timestamp board frame stroke press down up pool group page fingerprint checksum digest in out"
+    " input output prompt cached per rate window budget_tokens reset hint strength validator rule rules encoder"
+    " manifest location exists test tests".split()
+)
+_NOT_KEYS = frozenset(
+    "primary foreign partition sort cache public map dict group index unique composite object row s3 idempotency hot"
+    " short translation i18n locale query session order lookup hash join range registry pub dedup message sha cert"
+    " event".split()
+)
+_NOT_INSIDE = re.compile(
+    r"(?i)public[-_.]?key|keyof|keyword|monkey|turkey|keyboard|hockey|tokeni[sz]|bypass|compass|passenger|passport"
+    r"|secretar|page[-_]?token|continuation|next[-_]?token|cursor|checkpoint|author(?!iz)|max[-_]?tokens"
+)
+_NOT_PASS = re.compile(r"(?i)^pass(?:ed|es|ing|through|ive|ively|thru)$")
 _KINDS = (
-    ("password", _PASSWORD),
-    ("secret", re.compile(r"(?i)secret|credential|cred|salt")),
+    ("password", re.compile(r"(?i)pass|pwd|pw\b|psw|kennwort")),
+    ("secret", re.compile(r"(?i)secret|cred|salt")),
     ("token", re.compile(r"(?i)token|auth|pat$|session|cookie|code")),
 )
 
@@ -69,34 +92,42 @@ def name_at(text: str, start: int, end: int) -> Name:
     """Read the name whose anchor begins at `start` and which ends before `end`."""
     head = _HEAD.search(text, max(0, start - 60), start)
     begin = head.start() if head else start
-    name = text[begin:end].strip("_.-")
-    before = text[begin - 1 : begin] if begin else ""
-    return Name(
-        name,
-        strength_of(name, spoken=text[max(0, begin - 24) : begin]),
-        kind_of(name),
-        before in ("?", "&", "#"),
-    )
+    raw = text[begin:end]
+    encoded = _ENCODED_SEPARATOR.match(raw) if begin and text[begin - 1] in "%?&" else None
+    name = (raw[encoded.end() :] if encoded else raw).strip("_.-")
+    in_url = encoded is not None or (begin > 0 and text[begin - 1] in "?&#")
+    strength = strength_of(name)
+    if strength is Strength.WEAK:
+        strength = _spoken_strength(name, text[max(0, begin - 40) : begin], in_url=in_url)
+    return Name(name, strength, kind_of(name), in_url)
 
 
-def strength_of(name: str, *, spoken: str = "") -> Strength:
-    """Judge a name.
-
-    Args:
-        name: The identifier, as written.
-        spoken: What stands in front of it, for names of two words (`secret key`).
-    """
-    if _NOT_CREDENTIAL.search(name):
-        return Strength.NONE
-    if _PASSWORD.search(name):
+def _spoken_strength(name: str, before: str, *, in_url: bool) -> Strength:
+    """Names of two words (`secret key`), and names that say more inside a URL."""
+    if name.lower() == "key" and _WIFI.search(before):
         return Strength.PASSWORD
-    if _TOKEN.search(name) or (
-        name.lower() == "key"
-        and re.search(
-            r"(?i)(?:secret|access|api|auth\w*|private|activation|license|wifi\b.*)[ ,-]{1,2}$",
-            spoken,
-        )
-    ):
+    if in_url or (name.lower() in {"key", "keys", "code"} and _SPOKEN_KEY.search(before)):
+        return Strength.TOKEN
+    return Strength.WEAK
+
+
+@lru_cache(maxsize=4096)
+def strength_of(name: str) -> Strength:
+    """Judge a name by its words, in whatever case they are joined."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or _NOT_INSIDE.search(name) or _NOT_PASS.match(name):
+        return Strength.NONE
+    if name.lower().endswith("private_key_id"):
+        return Strength.TOKEN
+    if words[-1] in _NOT_LAST and len(words) > 1:
+        return Strength.NONE
+    if words[-1] in {"key", "keys"} and len(words) > 1 and words[-2] in _NOT_KEYS:
+        return Strength.NONE
+    if not _PASSWORD_WORDS.isdisjoint(words) or _PASSWORD_INSIDE.search(name):
+        return Strength.PASSWORD
+    if not _CREDENTIAL_WORDS.isdisjoint(words) or _CREDENTIAL_INSIDE.search(name):
+        return Strength.TOKEN
+    if words[-1] in {"key", "keys"} and not _KEY_QUALIFIERS.isdisjoint(words):
         return Strength.TOKEN
     return Strength.WEAK
 

@@ -20,68 +20,57 @@ _HEADERS = re.compile(
     r"(?:(?:\s|\\[nr]|[>*#|])*[A-Za-z][A-Za-z\-]{2,20}: [^\n\\]{0,120}(?:\n|(?:\\+[nr])+))+"
 )
 _RUN = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_SHORT_RUN = re.compile(r"[A-Za-z0-9+/=]{2,23}(?=[^A-Za-z0-9+/=])")
-_LINE_START = re.compile(r"\n|\\+[nr]")
+_REST_OF_RUN = re.compile(r"[A-Za-z0-9+/=]*")
+_END_MARKER = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}(?:PRIVATE KEY)(?: BLOCK)? ?-{4,5}")
+_LEAST_RUN_CHARS = 24
 _KEY_LINE = re.compile(r"^[\s>|*#\"'+]*([A-Za-z0-9+/]{16,}={0,2})[\s\"'+\\nr,]*$")
 _MOST_GAP_CHARS = 120
 
 
 def look_pem(text: str, start: int, end: int) -> Iterator[Finding]:
-    """The anchor is the `PRIVATE KEY` of a marker line."""
+    """The anchor is the `PRIVATE KEY` of a marker line; the marker lines go with the key."""
     close = _CLOSE.match(text, end)
     if close is None:
         return
-    before = text[max(0, start - 60) : start]
-    if _BEGIN.search(before):
-        yield from _after(text, close.end())
-    elif _END.search(before):
-        yield from _before(text, text.rindex("END", 0, start))
+    window = max(0, start - 60)
+    if begin := _BEGIN.search(text, window, start):
+        last = _end_of_key(text, close.end())
+        if last is not None:
+            yield Finding(_KIND, begin.start(), last)
+    elif marker := _END.search(text, window, start):
+        first = _start_of_key(text, marker.start())
+        if first is not None:
+            yield Finding(_KIND, first, close.end())
 
 
-def _after(text: str, at: int) -> Iterator[Finding]:
+def _end_of_key(text: str, at: int) -> int | None:
+    """Where the block that begins at `at` ends, or None when no key material follows."""
     headers = _HEADERS.match(text, at)
-    run = _RUN.search(
-        text,
-        headers.end() if headers else at,
-        at + _MOST_GAP_CHARS + (headers.end() - at if headers else 0) + 65536,
-    )
-    if run is None or run.start() - (headers.end() if headers else at) > _MOST_GAP_CHARS:
-        return
-    first, last = run.start(), run.end()
-    marker = text.find("-----", last, last + _MOST_GAP_CHARS)
-    while marker < 0:
-        run = _RUN.search(text, last, min(len(text), last + _MOST_GAP_CHARS + 64))
-        if run is None:
+    at = headers.end() if headers else at
+    last = None
+    while (run := _RUN.search(text, at, at + _MOST_GAP_CHARS + _LEAST_RUN_CHARS)) is not None:
+        gap_marker = text.find("-----", at, run.start())
+        if gap_marker >= 0:
             break
-        last = _RUN.match(text, run.start()).end()  # type: ignore[union-attr]
-        marker = text.find("-----", last, last + _MOST_GAP_CHARS)
-    yield Finding(_KIND, first, _with_short_last_line(text, last, marker))
+        at = last = _REST_OF_RUN.match(text, run.end()).end()  # type: ignore[union-attr]
+    if last is None:
+        return None
+    end = _END_MARKER.search(text, last, last + 2 * _MOST_GAP_CHARS)
+    return end.end() if end else last
 
 
-def _with_short_last_line(text: str, last: int, marker: int) -> int:
-    """Key material ends in a line that may be short: the last one in front of the end marker."""
-    limit = marker if marker >= 0 else min(len(text), last + 60)
-    breaks = list(_LINE_START.finditer(text, last, limit))
-    if len(breaks) < 2 - (marker < 0):
-        return last
-    stop = breaks[-1].start() if marker >= 0 else limit
-    runs = list(_SHORT_RUN.finditer(text, breaks[0].end(), stop + 1))
-    return runs[-1].end() if runs and marker >= 0 else last
-
-
-def _before(text: str, marker: int) -> Iterator[Finding]:
-    """The head was cut off: lines of key material in front of an end marker."""
+def _start_of_key(text: str, marker: int) -> int | None:
+    """The head was cut off: where the lines of key material in front of an end marker start."""
     stop = text.rfind("\n", 0, marker)
-    first = last = -1
+    first = None
     while stop > 0:
         begin = text.rfind("\n", max(0, stop - 400), stop) + 1
         line = _KEY_LINE.match(text[begin:stop])
         if line is None:
             break
-        first, last = begin + line.start(1), max(last, begin + line.end(1))
+        first = begin + line.start(1)
         stop = begin - 1
-    if first >= 0:
-        yield Finding(_KIND, first, last)
+    return first
 
 
 def look_encoded(text: str, start: int, end: int) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ _TOLD = re.compile(
     rf"""(?xi)
     [\w.\-]{{0,30}}(?:'s)?(?:\s(?:key|access\ key|password|code|phrase|for\ \S{{1,40}}(?:\s\w{{1,20}})?|\w{{1,15}}\ password))?
     (?:,?\s+(?:type|enter|use|try|just|now|again|still|currently|should\ be|will\ be|has\ been|changed|set|reset))?
-    (?:\s*(?:->|=>|[:=–—-])\s*|\s+(?:is|was|to|are|=)(?::|\s+now)?\s+|\s+)
+    (?:\s*(?:->|=>|[:=–—-])\s+|\s+(?:is|was|to|are|=)(?::|\s+now)?\s+|\s+)
     (?:(?:still|now|just|probably)\s+)?
     {_QUOTE}(?P<value>[^\s"'`<>|,]{{6,300}})
     """
@@ -24,7 +24,7 @@ _HERE = re.compile(
     r"[^\n:]{0,60}:[ \t]{0,4}\n{1,2}[ \t>`]{0,6}(?P<value>[^\s\"'`<>]{10,400})[ \t`]{0,4}(?=\n|$)"
 )
 _APP_PASSWORD = re.compile(
-    r"(?:\s+(?:is|=|:))?:?\s{1,3}(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?![a-z])"
+    r"(?:\s+(?:is|=|:))?:?\s{1,3}(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])"
 )
 _OTP = re.compile(
     r"(?i)[^\n:=]{0,30}?(?::|=|\bis|\bkey|\bsecret|\bseed)\s{1,3}(?P<value>[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){3,7}|[A-Z2-7]{16,64})(?![A-Za-z0-9])"
@@ -124,7 +124,7 @@ def look_netrc(text: str, start: int, end: int) -> Iterator[Finding]:
     found = _SPACED.match(text, end)
     if found is None or not _NETRC.search(text, max(0, start - 120), start):
         return
-    if not is_placeholder(found["value"]) and not is_wordy(found["value"]):
+    if not is_placeholder(found["value"]):
         yield Finding("password", *found.span("value"))
 
 

@@ -74,7 +74,7 @@ CLOUDS = (
         "pscale_pw_",
         "pscale_oauth_",
         "pscale_api_",
-        rest=r"[\w.=\-]{30,64}",
+        rest=r"[\w.=\-]{30,}",
     ),
     _prefixed("neon-key", "napi_", rest=r"[a-z0-9]{40,}"),
     _prefixed("databricks-token", "dapi", "dkea", rest=r"[0-9a-f]{32}(?:-\d{1,2})?"),
@@ -132,7 +132,7 @@ FORGES = (
         "glwt-",
         rest=r"[A-Za-z0-9_.\-]{16,}(?<![.])",
     ),
-    _prefixed("gitlab-token", "GR13", rest=rf"\d{{5}}{_URLSAFE}{{20}}"),
+    _prefixed("gitlab-token", "GR13", rest=rf"\d{{5}}{_URLSAFE}{{20,}}"),
     _prefixed("gitlab-session", "_gitlab_session=", rest=r"[0-9a-z]{32}"),
     _prefixed("bitbucket-token", "ATBB", rest=r"[A-Za-z0-9_=\-]{24,}"),
     _prefixed("atlassian-token", "ATATT3", "ATCTT3", "ATSTT3", rest=r"[A-Za-z0-9_=\-]{60,}"),
@@ -147,11 +147,13 @@ FORGES = (
     _prefixed(
         "artifactory-token", "cmVmd", "cmVme", "cmVm", rest=r"[A-Za-z0-9]{58,62}(?![A-Za-z0-9])"
     ),
-    Shape("artifactory-key", ("akc",), r"(?:(?<=[\s=:\"])|^)AKC[a-zA-Z0-9]{10,}"),
+    Shape(
+        "artifactory-key", ("akc",), r"(?:(?<=[\s=:+>\"])|^)AKC[a-zA-Z0-9]{10,}", least_entropy=1.5
+    ),
     Shape(
         "artifactory-password",
         tuple(f"ap{c}" for c in "0123456789"),
-        r"(?:(?<=[\s=:\"])|^)AP\d[a-zA-Z0-9]{8,}",
+        r"(?:(?<=[\s=:+>\"])|^)AP\d[a-zA-Z0-9]{8,}",
     ),
     _prefixed("circleci-token", "CCIPAT_", "CCIPRJ_", rest=r"[A-Za-z0-9]{10,30}_[0-9a-f]{40}"),
     _prefixed("buildkite-token", "bkua_", "bkat_", rest=r"[0-9a-f]{40}"),
@@ -309,7 +311,7 @@ SERVICES = (
     Shape(
         "slack-webhook",
         ("hooks.slack.com/",),
-        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{30,80}",
+        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,80}",
     ),
     Shape(
         "discord-webhook",

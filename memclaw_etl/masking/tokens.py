@@ -15,6 +15,7 @@ from memclaw_etl.masking.token_shapes import SHAPES, Shape
 from memclaw_etl.masking.values import entropy, is_placeholder, is_random
 
 _BEFORE = re.compile(r"[A-Za-z0-9]")
+_SCHEME = re.compile(r"https?://[\w.\-]{0,70}$")
 _ESCAPED_LETTER = re.compile(r"\\[nrt]$|%[0-9A-Fa-f]{2}$")
 _WRAPPED = re.compile(r"\\?\r?\n[ \t>|+#*]{0,8}(?P<rest>[A-Za-z0-9_\-]{20,300})(?=\s|$)")
 
@@ -38,12 +39,20 @@ def _rule(shape: Shape) -> Rule:
         found = _compiled(shape).match(text, begin)
         if found is None or not _is_secret(found[0], shape):
             return
-        yield Finding(shape.kind, *found.span())
+        yield Finding(shape.kind, begin - _scheme_chars(text, begin, shape), found.end())
         rest = _WRAPPED.match(text, found.end())
         if rest is not None and len(found[0]) >= 24 and is_random(rest["rest"], least_chars=20):
             yield Finding(shape.kind, *rest.span("rest"))
 
     return Rule(shape.heads, look)
+
+
+def _scheme_chars(text: str, start: int, shape: Shape) -> int:
+    """How many characters of a webhook's URL stand in front of what we matched."""
+    if not shape.kind.endswith("-webhook"):
+        return 0
+    scheme = _SCHEME.search(text, max(0, start - 80), start)
+    return start - scheme.start() if scheme else 0
 
 
 def _continues_word(text: str, start: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.rule import Rule
-from memclaw_etl.masking.values import is_placeholder, is_random
+from memclaw_etl.masking.values import is_hex, is_placeholder, is_random
 
 _USERINFO = re.compile(
     r"(?P<user>[^\s:/?#\"'<>@`\\]{0,80}):(?P<password>[^\s\"'<>`]{1,200}?)@"
@@ -25,7 +25,10 @@ def look_userinfo(text: str, start: int, end: int) -> Iterator[Finding]:
     found = _USERINFO.match(text, end)
     if found is not None:
         if _is_password(found["password"], user=found["user"]):
-            yield Finding("url-password", *found.span("password"))
+            keyed = len(found["user"]) >= 8 and is_hex(found["user"])
+            yield Finding(
+                "url-password", found.start("user" if keyed else "password"), found.end("password")
+            )
         return
     token = _TOKEN_ONLY.match(text, end)
     if token is not None and is_random(token["token"], least_chars=16):
@@ -48,4 +51,23 @@ def look_softlayer(text: str, start: int, end: int) -> Iterator[Finding]:
         yield Finding("softlayer-key", *found.span(1))
 
 
-RULES = (Rule(("://",), look_userinfo), Rule(("softlayer.com/",), look_softlayer))
+_LINK = re.compile(r"(?P<value>[A-Za-z0-9_\-.~%]{20,400})")
+_LINK_PATH = re.compile(
+    r"(?i)://[^\s\"'<>]{0,200}(?:login|signin|sign-in|invite|reset|verify|confirm|magic|activate|auth|accept|join|session)[^\s\"'<>]{0,100}$"
+)
+
+
+def look_link(text: str, start: int, end: int) -> Iterator[Finding]:
+    """A link that signs in whoever has it: the anchor is its short parameter."""
+    found = _LINK.match(text, end)
+    if found is None or not is_random(found["value"], least_chars=20):
+        return
+    if _LINK_PATH.search(text, max(0, start - 320), start):
+        yield Finding("sign-in-link", *found.span("value"))
+
+
+RULES = (
+    Rule(("://",), look_userinfo),
+    Rule(("?t=", "?c=", "?k=", "?code=", "?otp=", "?ticket=", "?hash="), look_link),
+    Rule(("softlayer.com/",), look_softlayer),
+)

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(
     | \[masked: | redacted | \bmasked\b | placeholder | change[-_ ]?(?:me|it|this)\b
     | \b(?:your|my|the|some|enter|insert|replace|put|paste|add)[-_ ]
       (?:\w{1,20}[-_ ]){0,3}(?:token|key|secret|password|pass|id|here|value|credential)s?\b
-    | _here$ | \bhere$ | example$ | ^examples?\b | ^dummy | ^sample | ^fake[-_]
+    | _here$ | \bhere$ | example(?:key|token|secret)?$ | ^examples?\b | ^dummy | ^sample | ^fake[-_]
     | \$\{ | \$\( | \{\{ | \}\} | <%= | %\(\w+\) | ^\$[\w{(] | ^%[sdv]$ | ^\\\(
     | process\.env | os\.(?:environ|getenv) | getenv | secrets\. | \benv\. | ^import\b | ^vault: |^op://
     | ^(?:https?|s3|file|postgres\w*|mysql)://[^\s:@]*$
@@ -32,9 +32,11 @@ _WORDS = re.compile(r"^[A-Za-z]+(?:[-_. /:][A-Za-z]+)*[.!?:;,]?$")
 _HEX = re.compile(r"^[0-9a-fA-F]+$")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _PATH = re.compile(r"^(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@ -]*(?:[/\\][\w.@ -]*)*$")
+_STEPS = re.compile(r"^[\w.()\[\]:-]+(?:/[\w.()\[\]:-]+)+$")
 _FILE_NAME = re.compile(
     r"(?i)\.(?:py|js|ts|tsx|go|rs|java|md|json|ya?ml|toml|txt|pem|env|sh|html?|cs|rb|php|c|h|lock|cfg)$"
 )
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _CAMEL_TAIL = re.compile(r"^[A-Za-z]+\d{0,3}$")
 
 
@@ -70,9 +72,9 @@ def is_uuid(value: str) -> bool:
 
 def is_path(value: str) -> bool:
     """A path in a file system, or the name of a source file."""
-    return (bool(_PATH.match(value)) and not is_random(value, least_chars=30)) or bool(
-        _FILE_NAME.search(value)
-    )
+    if _PATH.match(value) or _STEPS.match(value):
+        return not any(is_random(step, least_chars=12) for step in re.split(r"[/\\]", value))
+    return bool(_FILE_NAME.search(value))
 
 
 def entropy(value: str) -> float:
@@ -91,7 +93,19 @@ def is_random(value: str, *, least_chars: int) -> bool:
         return False
     if not digits:
         return _scrambled(value)
-    return digits < len(value) and not _CAMEL_TAIL.match(value) and _switches(value) >= 2
+    if _CAMEL_TAIL.match(value):
+        return _scrambled(value)
+    return _switches(value) >= 2 or _scrambled(value)
+
+
+def is_varied(value: str) -> bool:
+    """Lower case, upper case and digits, two of each at least, and little else."""
+    return (
+        sum(map(str.islower, value)) >= 2
+        and sum(map(str.isupper, value)) >= 2
+        and sum(map(str.isdigit, value)) >= 2
+        and sum(not char.isalnum() for char in value) * 5 <= len(value)
+    )
 
 
 def _least_entropy(length: int) -> float:
@@ -111,9 +125,8 @@ def _scrambled(value: str) -> bool:
     letters = [char for char in value if char.isalpha()]
     if len(letters) < 12:
         return False
-    ups = sum(a.islower() and b.isupper() for a, b in zip(letters, letters[1:], strict=False))
-    downs = sum(a.isupper() and b.islower() for a, b in zip(letters, letters[1:], strict=False))
-    if min(ups, downs) / len(letters) > 0.19:
-        return True
+    pieces = _PIECE.findall(value)
+    if any(map(str.islower, letters)) and any(map(str.isupper, letters)):
+        return len(letters) / len(pieces) < 3.0
     vowels = sum(char in "aeiouyAEIOUY" for char in letters)
     return len(letters) >= 20 and vowels / len(letters) < 0.24 and "_" not in value

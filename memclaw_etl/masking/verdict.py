@@ -10,12 +10,18 @@ from memclaw_etl.masking.values import (
     is_placeholder,
     is_random,
     is_uuid,
+    is_varied,
     is_wordy,
 )
 
-_PROSE_OPERATORS = ("is", "to", "was", "set to", "are")
+_PROSE_OPERATORS = frozenset({"is", "to", "was", "set to", "are"})
+_LOOSE_OPERATORS = frozenset({"|", ",", "==", "===", "!=", "!==", "||", "??", "or", "(", ""})
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d!@#$%^&*+=~?_.\-])")
-_MIXED_INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!@#$%^&*+=~?]|[!@#$%^&*]\w")
+_MIXED_INSIDE = re.compile(
+    r"[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!@#$%^&*+=~?]|[!@#$%^&*]\w|[A-Za-z]{3,}[._\-]?\d{3,}"
+)
+_WORDS_AND_NUMBER = re.compile(r"[A-Za-z]{3,}(?:[._\-][A-Za-z]{3,}){0,4}[._\-]?\d{3,6}\W?_?")
+_LICENSE = re.compile(r"[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7}")
 
 
 def is_credential(value: str, *, name: Name, operator: str, is_quoted: bool) -> bool:
@@ -24,10 +30,11 @@ def is_credential(value: str, *, name: Name, operator: str, is_quoted: bool) -> 
         return False
     if is_placeholder(value) or is_path(value):
         return False
-    if operator.strip().lower() in _PROSE_OPERATORS:
+    operator = operator.strip().lower()
+    if operator in _PROSE_OPERATORS:
         return _spoken(value, name)
-    if operator in ("|", ",", "==", "===", "!=", "!==", "||"):
-        return is_random(value, least_chars=10) and not is_wordy(value)
+    if operator in _LOOSE_OPERATORS:
+        return _compared(value, name, is_quoted=is_quoted or operator == "|")
     if name.strength is Strength.PASSWORD:
         return _password(value, is_quoted=is_quoted)
     if name.strength is Strength.TOKEN:
@@ -41,7 +48,25 @@ def _spoken(value: str, name: Name) -> bool:
     return name.strength is Strength.TOKEN and is_random(value, least_chars=10)
 
 
+def _compared(value: str, name: Name, *, is_quoted: bool) -> bool:
+    if not is_quoted or is_wordy(value) or " " in value:
+        return False
+    if name.strength is Strength.PASSWORD:
+        return len(value) >= 8 and (
+            is_random(value, least_chars=8) or bool(_MIXED_INSIDE.search(value))
+        )
+    if name.strength is Strength.TOKEN:
+        return (
+            is_uuid(value)
+            or (is_hex(value) and len(value) >= 16)
+            or is_random(value, least_chars=10)
+        )
+    return is_random(value, least_chars=20) and not is_hex(value) and not is_uuid(value)
+
+
 def _password(value: str, *, is_quoted: bool) -> bool:
+    if _WORDS_AND_NUMBER.fullmatch(value):
+        return True
     if is_quoted:
         return (
             len(value) < 300
@@ -57,16 +82,16 @@ def _password(value: str, *, is_quoted: bool) -> bool:
 
 
 def _token(value: str, *, is_quoted: bool, in_url: bool) -> bool:
-    if is_uuid(value) or (is_hex(value) and len(value) >= 16):
+    if is_uuid(value) or (is_hex(value) and len(value) >= 16) or _LICENSE.fullmatch(value):
         return True
-    if is_quoted and " " in value.strip():
+    if (is_quoted and " " in value.strip()) or is_code(value):
         return False
-    if is_code(value):
-        return False
+    if is_quoted and len(value) >= 10 and _WORDS_AND_NUMBER.fullmatch(value):
+        return True
     return is_random(value, least_chars=10 if in_url or is_quoted else 12)
 
 
 def _weak(value: str, *, is_quoted: bool) -> bool:
-    if is_uuid(value) or is_hex(value) or is_code(value):
+    if is_uuid(value) or is_hex(value) or is_code(value) or " " in value:
         return False
-    return is_quoted and is_random(value, least_chars=16) and " " not in value
+    return is_random(value, least_chars=16) and (is_quoted or is_varied(value))
