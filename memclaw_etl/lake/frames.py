@@ -4,9 +4,10 @@
 """
 
 import polars as pl
+from polars.datatypes import DataType
 
-UTC_TIME = pl.Datetime("us", "UTC")
-EVIDENCE = pl.List(pl.Struct({"seq": pl.Int64, "part": pl.Int32}))
+UTC_TIME: DataType = pl.Datetime("us", "UTC")
+EVIDENCE: DataType = pl.List(pl.Struct({"seq": pl.Int64, "part": pl.Int32}))
 
 MASKED_CHUNKS = pl.Schema(
     {

@@ -1,7 +1,7 @@
 """Batches: exact sets of windows that were asked for as one run."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select, update
@@ -150,3 +150,18 @@ def window_ids_of(connection: Connection, batch_id: str) -> list[str]:
         select(batch_windows.c.window_id).where(batch_windows.c.batch_id == batch_id)
     )
     return [row.window_id for row in rows]
+
+
+def add_counts(connection: Connection, batch_id: str, counts: Mapping[str, int]) -> None:
+    """Add to what a batch did to the index (rows added, updated, unchanged, deleted)."""
+    before = counts_of(connection, batch_id)
+    total = {name: before.get(name, 0) + count for name, count in counts.items()}
+    connection.execute(update(batches).where(batches.c.batch_id == batch_id).values(counts=total))
+
+
+def counts_of(connection: Connection, batch_id: str) -> dict[str, int]:
+    """What a batch did to the index so far."""
+    stored = connection.execute(
+        select(batches.c.counts).where(batches.c.batch_id == batch_id)
+    ).scalar_one_or_none()
+    return dict(stored or {})

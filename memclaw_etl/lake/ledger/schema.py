@@ -98,6 +98,8 @@ nodes = Table(
     Column("seen_inode", BigInteger),
     Column("still_since", UtcDateTime),
     Column("settled", Boolean, nullable=False, default=False),
+    Column("at_end", Boolean, nullable=False, default=False),
+    Column("scanned_at", UtcDateTime),
     Column("head_seq", BigInteger),
     Column("problem_code", String(64)),
     Column("problem", String(1024)),
@@ -172,7 +174,7 @@ live_items = Table(
     metadata,
     Column("item_id", String(64), primary_key=True),
     Column("window_id", String(40), primary_key=True),
-    Column("group_key", String(64), nullable=False),
+    Column("group_key", String(64), primary_key=True),
     _id("scope"),
     Index("live_items_by_group", "group_key"),
     Index("live_items_by_window", "window_id"),
@@ -251,6 +253,7 @@ batches = Table(
     Column("deadline", UtcDateTime, nullable=False),
     Column("run_id", String(64)),
     Column("started_at", UtcDateTime),
+    Column("counts", JSON),
 )
 
 batch_windows = Table(

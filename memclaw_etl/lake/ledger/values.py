@@ -66,6 +66,9 @@ class Node:
     still_since: datetime | None
     settled: bool
     """Nothing is left to plan until the file changes."""
+    at_end: bool
+    """The last look reached the end of the file."""
+    scanned_at: datetime | None
     head_seq: int | None
     problem_code: str | None
     problem: str | None

@@ -1,0 +1,87 @@
+"""Everything that the stages need, in one value that is passed in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from pydantic import TypeAdapter, ValidationError
+
+from memclaw_etl.errors import UsageError
+from memclaw_etl.interview.interviewer import Interviewer, build_interviewer
+from memclaw_etl.lake.ledger import Ledger, open_ledger
+from memclaw_etl.lake.ledger.identifiers import sha1_hex
+from memclaw_etl.lake.memory_index import MemoryIndex
+from memclaw_etl.lake.responses import FileResponseCache
+from memclaw_etl.lake.stage_files import StageFiles
+from memclaw_etl.masking import Masker, open_masker
+from memclaw_etl.memories.embeddings import Embedder, open_embedder
+from memclaw_etl.settings import InterviewerName, NamespaceSettings, Settings
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One home's stores and tools. What is expensive is opened on first use."""
+
+    settings: Settings
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of this home."""
+        return open_ledger(self.settings.ledger_address)
+
+    @cached_property
+    def files(self) -> StageFiles:
+        """The stage files of this lake."""
+        return StageFiles(self.settings.lake_root / "stages")
+
+    @cached_property
+    def masker(self) -> Masker:
+        """The masker; its compiled rules are cached in the home."""
+        return open_masker(self.settings.cache_dir)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return open_embedder()
+
+    @cached_property
+    def index(self) -> MemoryIndex:
+        """The memory index of this lake."""
+        return MemoryIndex.open(
+            self.index_uri,
+            dimension=self.embedder.dimension,
+            model_id=self.embedder.model_id,
+            ledger_id=self.ledger.ledger_id,
+        )
+
+    @property
+    def index_uri(self) -> str:
+        """Where the memory index is."""
+        return str(self.settings.lake_root / "index")
+
+    def responses(self, tenant_id: str) -> FileResponseCache:
+        """The response cache of one tenant."""
+        return FileResponseCache(self.settings.lake_root / "responses" / sha1_hex(tenant_id)[:12])
+
+    def interviewer(self, name: str) -> Interviewer:
+        """The interviewer of that name.
+
+        Raises:
+            UsageError: there is none.
+        """
+        chosen: TypeAdapter[InterviewerName] = TypeAdapter(InterviewerName)
+        try:
+            return build_interviewer(chosen.validate_python(name))
+        except ValidationError:
+            raise UsageError(f"there is no interviewer {name!r}") from None
+
+
+def namespace_of(project: str | None, table: Sequence[NamespaceSettings]) -> str:
+    """The namespace of a project folder by the settings' path table; empty when none matches."""
+    if project is None:
+        return ""
+    folder = PurePosixPath(project)
+    fitting = [row for row in table if folder.is_relative_to(PurePosixPath(row.path))]
+    longest = max(fitting, key=lambda row: len(PurePosixPath(row.path).parts), default=None)
+    return longest.namespace if longest else ""

@@ -1,0 +1,173 @@
+"""merged_report: mini-reports -> the window's items, replaced as a whole."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import polars as pl
+
+from memclaw_etl.errors import InvariantError
+from memclaw_etl.interview.interviewer import Interviewer
+from memclaw_etl.interview.merge import merge
+from memclaw_etl.interview.report import MergedReport, ReportItem
+from memclaw_etl.lake.frames import ITEMS
+from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, results
+from memclaw_etl.masking import MASKER_VERSION, MaskSession
+from memclaw_etl.memories.items import Item, group_key, item_id_for
+from memclaw_etl.stages.bench import Bench, namespace_of
+from memclaw_etl.stages.files import input_of, unchanged, write
+from memclaw_etl.stages.interview import read_reports
+from memclaw_etl.stages.report import Done
+
+MERGE_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """What every item of a window has in common."""
+
+    window: Window
+    node: Node
+    namespace: str
+    interviewer: str
+    prompt_version: str
+    model: str | None
+
+
+def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done:
+    """Merge a window's mini-reports, and make the result its live items.
+
+    File, live items and touched groups are one ledger transaction. Every text is masked again
+    before it is written: what an interviewer says is not trusted to be clean.
+    """
+    with bench.ledger.read() as tx:
+        source = input_of(tx, window, Stage.MERGED_REPORT)
+        chunks = results.current(tx, [window.window_id], Stage.MASKED_CHUNKS)
+        stored = results.current(tx, [window.window_id], Stage.MERGED_REPORT)
+        node = nodes.get(tx, window.tenant_id, window.node_id)
+    if node is None or window.window_id not in chunks:
+        raise InvariantError(f"window {window.partition_key} lost its node or its chunks")
+    origin = _origin(bench, window, node, source)
+    input_hash = _input_hash(source, origin)
+    before = stored.get(window.window_id)
+    if before is not None and before.input_hash == input_hash:
+        return unchanged(window, before)
+    merged = merge(
+        read_reports(bench, source),
+        max_per_section=interviewer.max_per_section,
+        near_overlap=interviewer.near_overlap,
+    )
+    chunk_of = _chunk_of(bench, chunks[window.window_id])
+    items = _items(bench.masker.session(), merged, origin, chunk_of)
+    return _store(bench, window, items, merged, input_hash=input_hash)
+
+
+def _origin(bench: Bench, window: Window, node: Node, source: StageFile) -> _Origin:
+    return _Origin(
+        window=window,
+        node=node,
+        namespace=namespace_of(window.project, bench.settings.namespaces),
+        interviewer=str(source.counts["interviewer"]),
+        prompt_version=str(source.counts["prompt_version"]),
+        model=source.counts["model"],
+    )
+
+
+def _input_hash(source: StageFile, origin: _Origin) -> str:
+    parts = (MERGE_VERSION, MASKER_VERSION, source.content_hash, origin.namespace)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _chunk_of(bench: Bench, file: StageFile) -> dict[tuple[int, int], int]:
+    """(seq, part) -> chunk that holds the event as its own."""
+    frame = bench.files.read(file.path).filter(~pl.col("context"))
+    return {
+        (seq, part): index
+        for seq, part, index in frame.select("seq", "part", "chunk_index").iter_rows()
+    }
+
+
+def _items(
+    session: MaskSession,
+    merged: MergedReport,
+    origin: _Origin,
+    chunk_of: dict[tuple[int, int], int],
+) -> list[Item]:
+    items = [_item(session, one, origin, chunk_of) for one in merged.items]
+    return list({(item.item_id, group_key(item)): item for item in items}.values())
+
+
+def _item(
+    session: MaskSession, said: ReportItem, origin: _Origin, chunk_of: dict[tuple[int, int], int]
+) -> Item:
+    window = origin.window
+    content = session.mask(said.content).text
+    return Item(
+        item_id=item_id_for(
+            tenant_id=window.tenant_id, attempt_id=window.attempt_id, content=content
+        ),
+        tenant_id=window.tenant_id,
+        fleet_id=origin.node.fleet_id,
+        node_id=window.node_id,
+        agent_id=origin.node.agent_id,
+        epoch=window.epoch,
+        window_key=window.partition_key,
+        attempt_id=window.attempt_id,
+        namespace=origin.namespace,
+        section=str(said.section),
+        memory_type=said.memory_type,
+        content=content,
+        title=session.mask(said.title).text,
+        session_id=said.session_id,
+        ts_start=said.ts_start,
+        ts_end=said.ts_end,
+        evidence=said.evidence,
+        chunk_index=chunk_of[said.evidence[0]],
+        interviewer=origin.interviewer,
+        prompt_version=origin.prompt_version,
+        model=origin.model,
+        masker_version=MASKER_VERSION,
+    )
+
+
+def _store(
+    bench: Bench, window: Window, items: Sequence[Item], merged: MergedReport, *, input_hash: str
+) -> Done:
+    rows = [_row(item, window) for item in items]
+    frame = pl.DataFrame(rows, schema=ITEMS)
+    counts = {"items": len(items), "joined": merged.joined, "capped": merged.capped}
+    file = write(
+        bench, window, Stage.MERGED_REPORT, frame, ITEMS, input_hash=input_hash, counts=counts
+    )
+    live = [
+        {
+            "item_id": item.item_id,
+            "group_key": group_key(item),
+            "scope": f"{item.tenant_id}/{item.namespace}",
+        }
+        for item in items
+    ]
+    with bench.ledger.write() as tx:
+        results.set_current(tx, file)
+        results.replace_items(tx, window.window_id, live)
+    return Done(
+        window=window, counts=counts, path=file.path, content_hash=file.content_hash,
+        unchanged=False,
+    )  # fmt: skip
+
+
+def _row(item: Item, window: Window) -> dict[str, object]:
+    row = asdict(item)
+    row["window_id"] = window.window_id
+    row["evidence"] = [{"seq": seq, "part": part} for seq, part in item.evidence]
+    return row
+
+
+def read_items(bench: Bench, file: StageFile) -> list[Item]:
+    """The items of a stored file."""
+    items = []
+    for row in bench.files.read(file.path).iter_rows(named=True):
+        del row["window_id"]
+        row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
+        items.append(Item(**row))
+    return items

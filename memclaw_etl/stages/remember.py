@@ -1,0 +1,168 @@
+"""memories: live items of the touched groups -> rows of the index, one writer per scope."""
+
+import hashlib
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+
+from memclaw_etl.errors import BusyError
+from memclaw_etl.lake.ledger import Holder, Stage, StageFile, Window, batches, leases, results
+from memclaw_etl.memories.items import Item, group_key
+from memclaw_etl.memories.publish import publish
+from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.stages import failures
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.files import input_of, unchanged
+from memclaw_etl.stages.merge import read_items
+from memclaw_etl.stages.report import Done, StageReport
+
+RESOLVE_VERSION = "1"
+SCOPE_WAIT_S = 120.0
+_POLL_S = 0.2
+
+
+def remember(
+    bench: Bench, windows: Sequence[Window], *, run_id: str, batch_id: str | None
+) -> StageReport:
+    """Resolve everything that these windows touched, and make the index say so, in one commit.
+
+    Doing it again finds nothing to change. When this returns, the rows are durable and the ledger
+    knows that they are.
+
+    Raises:
+        BusyError: another run kept writing to the same scope for `SCOPE_WAIT_S`.
+    """
+    report = StageReport(Stage.MEMORIES)
+    ready = _ready(bench, windows, report, run_id=run_id)
+    due = [window for window, file, before in ready if not _is_done(bench, window, file, before)]
+    with bench.ledger.read() as tx:
+        touched = results.touched(tx, [window.window_id for window in due])
+    with _only_writer(bench, sorted(set(touched.values())), run_id=run_id):
+        report.totals = _publish(bench, set(touched))
+        with bench.ledger.write() as tx:
+            for window, file, before in ready:
+                if before is None or window in due:
+                    report.done.append(_mark(tx, bench, window, file))
+                else:
+                    report.done.append(unchanged(window, before))
+            results.clear_touched(tx, [window.window_id for window in due])
+            if batch_id is not None:
+                batches.add_counts(tx, batch_id, report.totals)
+    return report
+
+
+_Ready = tuple[Window, StageFile, StageFile | None]
+
+
+def _ready(
+    bench: Bench, windows: Sequence[Window], report: StageReport, *, run_id: str
+) -> list[_Ready]:
+    """Windows whose items are there; the others are reported as failed."""
+    ready: list[_Ready] = []
+    for window in windows:
+        try:
+            with bench.ledger.read() as tx:
+                file = input_of(tx, window, Stage.MEMORIES)
+                before = results.current(tx, [window.window_id], Stage.MEMORIES)
+        except Exception as error:  # noqa: BLE001 - one window's trouble never stops the others
+            ours = failures.as_ours(error)
+            report.failed.append(
+                failures.record(
+                    bench.ledger, window, Stage.MEMORIES, ours,
+                    run_id=run_id, limits=bench.settings.limits,
+                )
+            )  # fmt: skip
+        else:
+            ready.append((window, file, before.get(window.window_id)))
+    return ready
+
+
+def _input_hash(bench: Bench, file: StageFile) -> str:
+    parts = (RESOLVE_VERSION, file.content_hash, bench.embedder.model_id)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _is_done(bench: Bench, window: Window, file: StageFile, before: StageFile | None) -> bool:
+    if before is None or before.input_hash != _input_hash(bench, file):
+        return False
+    with bench.ledger.read() as tx:
+        return not results.touched(tx, [window.window_id])
+
+
+def _publish(bench: Bench, groups: Collection[str]) -> dict[str, int]:
+    if not groups:
+        return {"added": 0, "updated": 0, "unchanged": 0, "deleted": 0}
+    memories = resolve(live_items(bench, groups))
+    replaced = publish(bench.index, bench.embedder, memories, groups=groups)
+    return {
+        "added": replaced.added,
+        "updated": replaced.updated,
+        "unchanged": replaced.unchanged,
+        "deleted": replaced.deleted,
+    }
+
+
+def live_items(bench: Bench, groups: Collection[str]) -> Iterator[Item]:
+    """Every live item of the groups, from the files that the ledger names."""
+    with bench.ledger.read() as tx:
+        window_ids = results.windows_of_groups(tx, sorted(groups))
+        files = results.current(tx, window_ids, Stage.MERGED_REPORT)
+    for window_id in window_ids:
+        yield from (
+            item for item in read_items(bench, files[window_id]) if group_key(item) in groups
+        )
+
+
+def _mark(tx: Connection, bench: Bench, window: Window, file: StageFile) -> Done:
+    """Note in the ledger that the index holds what the window's items say."""
+    counts = {"items": file.row_count, "embedding_model": bench.embedder.model_id}
+    mark = StageFile(
+        window_id=window.window_id,
+        stage=str(Stage.MEMORIES),
+        path="",
+        input_hash=_input_hash(bench, file),
+        content_hash=file.content_hash,
+        row_count=file.row_count,
+        counts=counts,
+        created_at=bench.ledger.now(),
+    )
+    results.set_current(tx, mark)
+    return Done(
+        window=window, counts=counts, path="", content_hash=file.content_hash, unchanged=False
+    )
+
+
+@contextmanager
+def _only_writer(bench: Bench, scopes: Sequence[str], *, run_id: str) -> Iterator[None]:
+    """Hold the lease of every scope; all or none, so that two runs cannot block each other."""
+    names = [f"scope:{scope}" for scope in scopes]
+    holder = Holder.here(run_id)
+    deadline = time.monotonic() + SCOPE_WAIT_S
+    while not _try_hold(bench, names, holder):
+        if time.monotonic() > deadline:
+            raise BusyError(
+                f"another run keeps writing memories of {scopes[0]!r}", resource="scope"
+            )
+        time.sleep(_POLL_S)
+    try:
+        yield
+    finally:
+        with bench.ledger.write() as tx:
+            leases.release(tx, names, run_id=run_id)
+
+
+def _try_hold(bench: Bench, names: Sequence[str], holder: Holder) -> bool:
+    """Take all of the leases or none."""
+    if not names:
+        return True
+    with bench.ledger.write() as tx:
+        now = bench.ledger.now()
+        leases.drop_dead(tx, now=now)
+        lease_s = bench.settings.limits.lease_s
+        got = leases.acquire(tx, names, holder=holder, now=now, lease_s=lease_s)
+        if len(got) == len(set(names)):
+            return True
+        leases.release(tx, sorted(got), run_id=holder.run_id)
+        return False

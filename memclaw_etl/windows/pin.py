@@ -1,0 +1,262 @@
+"""Pinning one trail: read what is new, plan, and insert windows into the ledger."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
+
+from memclaw_etl.lake.ledger import Claim, Ledger, Node, WindowState, commit, nodes, pins
+from memclaw_etl.lake.ledger import windows as window_table
+from memclaw_etl.lake.ledger.identifiers import attempt_id, window_id
+from memclaw_etl.settings import Limits
+from memclaw_etl.trails import decode
+from memclaw_etl.trails.events import Assembled, Event, Position, QueueOp, TrailKind
+from memclaw_etl.trails.times import utc_time
+from memclaw_etl.windows import keys
+from memclaw_etl.windows.plan import Cut, LineFacts, plan
+from memclaw_etl.windows.read import (
+    ReadLine,
+    closed,
+    digest,
+    fingerprints,
+    open_trail,
+    read_from,
+    state_of,
+    stored_form,
+)
+
+
+@dataclass(slots=True)
+class Pinned:
+    """What pinning one trail did."""
+
+    windows: int = 0
+    """Windows that are owed now."""
+    noise_windows: int = 0
+    """Stretches without an event of their own, which the watermark passes."""
+    read_bytes: int = 0
+    at_end: bool = False
+    """Nothing readable is left that a later plan could take without a change of the file."""
+    settled: bool = False
+    head_seq: int | None = None
+    rewritten: str | None = None
+    overtaken: bool = False
+    """Another planner pinned first; its windows stand."""
+    quarantined: int = 0
+    records: int = 0
+    noise: Counter[str] = field(default_factory=Counter)
+
+
+def pin_trail(
+    ledger: Ledger, node: Node, limits: Limits, *, still: bool, limit_bytes: int
+) -> tuple[Node, Pinned]:
+    """Pin windows over everything new in a trail, within `limit_bytes` of reading.
+
+    Returns the node as it stands afterwards. Every pin is durable as soon as it is made: stopping
+    at any point loses nothing.
+
+    Raises:
+        TrailUnreadableError: the trail cannot be opened or read.
+        BusyError: the ledger stays locked.
+    """
+    with open_trail(node) as file:
+        size = os.fstat(file.fileno()).st_size
+        done = Pinned()
+        if (why := _rewritten(file, node, size)) is not None:
+            node = _open_epoch(ledger, node, why)
+            done.rewritten = why
+        start = closed(file, _frontier(node))
+        rest = size - start.byte if node.kind != TrailKind.BUFFER else size
+        done.at_end = rest <= limit_bytes
+        limit = None if done.at_end else limit_bytes
+        node = _pin_lines(ledger, node, file, start, limits, done, still=still, limit=limit)
+        done.read_bytes = min(rest, limit_bytes)
+    done.settled = done.at_end and not done.overtaken and (still or node.frontier_byte >= size)
+    return node, done
+
+
+def _frontier(node: Node) -> Position:
+    return Position(
+        seq=node.frontier_seq, part=node.frontier_part, byte=node.frontier_byte,
+        open_line=node.frontier_open,
+    )  # fmt: skip
+
+
+def _rewritten(file: BinaryIO, node: Node, size: int) -> str | None:
+    """Why the trail is not the one that the frontier belongs to, or None."""
+    if node.kind == TrailKind.BUFFER or node.frontier_byte == 0:
+        return None
+    if size < node.frontier_byte:
+        return f"the trail shrank from {node.frontier_byte} to {size} bytes"
+    head, tail = fingerprints(file, node.frontier_byte)
+    if node.head_hash is not None and head != node.head_hash:
+        return f"the first bytes of the trail changed (sha256 {head[:12]})"
+    if node.tail_hash is not None and tail != node.tail_hash:
+        return f"the bytes before offset {node.frontier_byte} changed (sha256 {tail[:12]})"
+    return None
+
+
+def _open_epoch(ledger: Ledger, node: Node, why: str) -> Node:
+    """Start the next epoch; windows of the old text that nobody has read yet are lost to it."""
+    now = ledger.now()
+    with ledger.write() as tx:
+        if nodes.open_epoch(tx, node, now=now, why=why):
+            old = window_table.of_node(tx, node.tenant_id, node.node_id, node.epoch)
+            lost = window_table.set_state(
+                tx,
+                [window.window_id for window in old if window.state is WindowState.PINNED],
+                WindowState.REWRITTEN,
+                only_from=[WindowState.PINNED],
+                reason=why,
+            )
+            pins.pass_on_claims(tx, lost)
+        stored = nodes.get(tx, node.tenant_id, node.node_id)
+    if stored is None:
+        raise AssertionError("a node never leaves the ledger")
+    return stored
+
+
+def _pin_lines(
+    ledger: Ledger,
+    node: Node,
+    file: BinaryIO,
+    start: Position,
+    limits: Limits,
+    done: Pinned,
+    *,
+    still: bool,
+    limit: int | None,
+) -> Node:
+    kind = TrailKind(node.kind)
+    state = state_of(node.decoder_state)
+    lines: list[ReadLine] = []
+
+    def facts() -> Iterator[LineFacts]:
+        for line in read_from(kind, file, start, state, limit_bytes=limit):
+            lines.append(line)
+            done.quarantined += len(line.outcome.quarantined)
+            done.records += len(line.outcome.said)
+            done.noise.update(line.outcome.noise)
+            if line.raw.terminated or (still and done.at_end and _takeable(line)):
+                done.head_seq = line.outcome.seq
+            yield facts_of(line, message_chars=limits.message_chars)
+
+    taking_rest = still and done.at_end
+    for cut in plan(facts(), start, limits, still=taking_rest, at_end=done.at_end):
+        mine, lines = lines[: cut.lines], lines[cut.lines :]
+        assembled = decode.assemble(
+            kind, [line.outcome for line in mine], state, file_session=node.file_session
+        )
+        moved = _pin_cut(ledger, node, file, cut, mine, assembled, done)
+        if moved is None:
+            done.overtaken = True
+            return node
+        node, state = moved, assembled.state
+    return node
+
+
+def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
+    """What planning needs of a line; messages count up to the cap that follows masking."""
+    outcome = line.outcome
+    said = [one.event if isinstance(one, QueueOp) else one for one in outcome.said]
+    events = [event for event in said if event is not None]
+    return LineFacts(
+        seq=outcome.seq,
+        next_part=outcome.next_part,
+        byte_end=outcome.byte_end,
+        length_bytes=outcome.byte_end - outcome.byte_start,
+        terminated=outcome.terminated,
+        whole=_takeable(line),
+        events=len(events),
+        chars=sum(min(event.chars, message_chars) for event in events),
+    )
+
+
+def _takeable(line: ReadLine) -> bool:
+    """Whether the line parses, so that it may be taken although it has no newline yet."""
+    return line.outcome.whole and line.outcome.next_part > line.outcome.first_part
+
+
+def _pin_cut(
+    ledger: Ledger,
+    node: Node,
+    file: BinaryIO,
+    cut: Cut,
+    lines: Sequence[ReadLine],
+    assembled: Assembled,
+    done: Pinned,
+) -> Node | None:
+    head, tail = fingerprints(file, cut.end.byte)
+    frontier: dict[str, Any] = {
+        "frontier_seq": cut.end.seq,
+        "frontier_part": cut.end.part,
+        "frontier_byte": cut.end.byte,
+        "frontier_open": cut.end.open_line,
+        "decoder_state": stored_form(assembled.state),
+        "head_hash": head,
+        "tail_hash": tail,
+    }
+    row = _window_row(ledger, node, cut, lines, assembled)
+    with ledger.write() as tx:
+        state = pins.pin(tx, node, row, _claims(assembled.events), frontier=frontier)
+        if state is None:
+            return None
+        if state is WindowState.NOISE:
+            commit.advance(tx, node.tenant_id, node.node_id, node.epoch, now=ledger.now())
+    if state is WindowState.NOISE:
+        done.noise_windows += 1
+    else:
+        done.windows += 1
+    return replace(node, **frontier)
+
+
+def _claims(events: Sequence[Event]) -> list[Claim]:
+    return [Claim(identity=event.identity, seq=event.seq, part=event.part) for event in events]
+
+
+def _window_row(
+    ledger: Ledger, node: Node, cut: Cut, lines: Sequence[ReadLine], assembled: Assembled
+) -> Mapping[str, Any]:
+    key = keys.encode(
+        keys.WindowKey(
+            tenant_id=node.tenant_id,
+            node_id=node.node_id,
+            epoch=node.epoch,
+            cursor_from=cut.start.seq,
+            from_part=cut.start.part,
+            cursor_to=cut.last_seq,
+        )
+    )
+    times = [at for event in assembled.events if (at := utc_time(event.ts)) is not None]
+    return {
+        "window_id": window_id(key),
+        "partition_key": key,
+        "attempt_id": attempt_id(
+            node.node_id,
+            cut.start.seq,
+            cut.last_seq,
+            epoch=node.epoch,
+            from_part=cut.start.part,
+        ),
+        "tenant_id": node.tenant_id,
+        "node_id": node.node_id,
+        "epoch": node.epoch,
+        "cursor_from": cut.start.seq,
+        "from_part": cut.start.part,
+        "cursor_to": cut.last_seq,
+        "byte_from": cut.start.byte,
+        "byte_to": cut.end.byte,
+        "opens_line": cut.start.open_line,
+        "ends_open": cut.end.open_line,
+        "end_part": cut.end.part,
+        "sha256": digest(lines),
+        "decoder_state": dict(node.decoder_state),
+        "noise_lines": sum(assembled.noise.values()),
+        "quarantined_lines": len(assembled.quarantined),
+        "noise": dict(assembled.noise),
+        "ts_first": min(times, default=None),
+        "ts_last": max(times, default=None),
+        "project": next((e.project for e in reversed(assembled.events) if e.project), None),
+        "pinned_at": ledger.now(),
+    }

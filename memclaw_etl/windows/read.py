@@ -1,0 +1,190 @@
+"""Reading a trail's lines for planning, and a pinned window's lines for work.
+
+Both go through the same functions, so that a window decodes to what was pinned.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from memclaw_etl.errors import TrailRewrittenError, TrailUnreadableError
+from memclaw_etl.lake.ledger import Node, Window
+from memclaw_etl.trails import decode
+from memclaw_etl.trails.events import (
+    Assembled,
+    DecoderState,
+    LineOutcome,
+    Position,
+    RawLine,
+    TrailKind,
+)
+from memclaw_etl.trails.lines import read_lines
+
+HEAD_BYTES = 4_096
+TAIL_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A line, what it says, and the bytes that it stands on."""
+
+    raw: RawLine
+    outcome: LineOutcome
+
+
+def open_trail(node: Node) -> BinaryIO:
+    """Open a node's trail read-only, by its real path, which must still lie under its root.
+
+    Raises:
+        TrailUnreadableError: it is gone, is no regular file, or may not be read.
+    """
+    path = Path(node.path)
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(Path(node.root)):
+            raise _unreadable(node, "its real path left the source's folder")
+        file = real.open("rb")
+    except OSError as error:
+        raise _unreadable(node, os.strerror(error.errno or 0).lower()) from error
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise _unreadable(node, "it is no regular file")
+    return file
+
+
+def _unreadable(node: Node, why: str) -> TrailUnreadableError:
+    return TrailUnreadableError(
+        f"node {node.node_id}: the trail {node.path} cannot be read: {why};"
+        " nothing is lost, it is tried again later",
+        resource=f"trail:{node.tenant_id}/{node.node_id}",
+    )
+
+
+def state_of(stored: object) -> DecoderState:
+    """The decoder state from its stored form (an empty object is the state at a trail's start)."""
+    values = dict(stored) if isinstance(stored, dict) else {}
+    if "emitted_queue" in values:
+        values["emitted_queue"] = tuple(values["emitted_queue"])
+    return DecoderState(**values)
+
+
+def stored_form(state: DecoderState) -> dict[str, object]:
+    """The stored form of a decoder state; free of trail text."""
+    return asdict(state)
+
+
+def read_from(
+    kind: TrailKind,
+    file: BinaryIO,
+    start: Position,
+    state: DecoderState,
+    *,
+    limit_bytes: int | None = None,
+) -> Iterator[ReadLine]:
+    """The lines of a trail from a position on, streaming.
+
+    A buffer is read from its first byte (it is replaced as a whole when it is pruned) and lines
+    below the position are passed over; so are lines whose seq is not above the line before.
+    """
+    if kind is TrailKind.BUFFER:
+        yield from _read_buffer(file, start)
+        return
+    last: list[RawLine] = []
+
+    def kept() -> Iterator[RawLine]:
+        for raw in read_lines(file, start, limit_bytes=limit_bytes):
+            last.append(raw)
+            yield raw
+
+    for outcome in decode.look_lines(kind, kept(), state):
+        yield ReadLine(raw=last.pop(0), outcome=outcome)
+
+
+def _read_buffer(file: BinaryIO, start: Position) -> Iterator[ReadLine]:
+    last: list[RawLine] = []
+
+    def kept() -> Iterator[RawLine]:
+        for raw in read_lines(file, Position()):
+            last.append(raw)
+            yield raw
+
+    reached = start.seq
+    for outcome in decode.look_lines(TrailKind.BUFFER, kept(), DecoderState()):
+        raw = last.pop(0)
+        if outcome.seq >= reached:
+            reached = outcome.seq
+            yield ReadLine(raw=raw, outcome=outcome)
+
+
+def closed(file: BinaryIO, start: Position) -> Position:
+    """Step over the newline that a line got after it was taken without one."""
+    if not start.open_line:
+        return start
+    file.seek(start.byte)
+    if file.read(1) != b"\n":
+        return start
+    return Position(seq=start.seq + 1, part=0, byte=start.byte + 1)
+
+
+def digest(lines: Iterable[ReadLine]) -> str:
+    """SHA-256 of the bytes that the lines stand on."""
+    hasher = hashlib.sha256()
+    for line in lines:
+        hasher.update(line.raw.data)
+        if line.raw.terminated:
+            hasher.update(b"\n")
+    return hasher.hexdigest()
+
+
+def read_window(node: Node, window: Window) -> Assembled:
+    """Decode exactly the lines that were pinned.
+
+    Raises:
+        TrailUnreadableError: the trail cannot be opened now.
+        TrailRewrittenError: its bytes are no longer those that were pinned.
+    """
+    kind = TrailKind(node.kind)
+    state = state_of(window.decoder_state)
+    with open_trail(node) as file:
+        lines = list(_pinned_lines(kind, file, window, state))
+    if digest(lines) != window.sha256:
+        raise TrailRewrittenError(
+            f"window {window.partition_key}: bytes {window.byte_from}-{window.byte_to} of"
+            f" {node.path} are not the ones that were pinned (sha256 {window.sha256[:12]});"
+            " the trail was rewritten, its new content gets windows of its own"
+        )
+    outcomes = [line.outcome for line in lines]
+    return decode.assemble(kind, outcomes, state, file_session=node.file_session)
+
+
+def _pinned_lines(
+    kind: TrailKind, file: BinaryIO, window: Window, state: DecoderState
+) -> Iterator[ReadLine]:
+    start = Position(
+        seq=window.cursor_from, part=window.from_part, byte=window.byte_from,
+        open_line=window.opens_line,
+    )  # fmt: skip
+    if kind is TrailKind.BUFFER:
+        for line in _read_buffer(file, start):
+            if line.outcome.seq > window.cursor_to:
+                return
+            yield line
+        return
+    file.seek(window.byte_from)
+    data = BytesIO(file.read(window.byte_to - window.byte_from))
+    shifted = Position(seq=start.seq, part=start.part, byte=0, open_line=start.open_line)
+    yield from read_from(kind, data, shifted, state)
+
+
+def fingerprints(file: BinaryIO, end_byte: int) -> tuple[str, str]:
+    """Hashes of the first and the last bytes before `end_byte`, by which a rewrite is noticed."""
+    file.seek(0)
+    head = hashlib.sha256(file.read(min(HEAD_BYTES, end_byte))).hexdigest()
+    file.seek(max(end_byte - TAIL_BYTES, 0))
+    tail = hashlib.sha256(file.read(min(TAIL_BYTES, end_byte))).hexdigest()
+    return head, tail

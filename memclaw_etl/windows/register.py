@@ -1,0 +1,108 @@
+"""From files to nodes: one node per trail for its life, whatever its file does."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memclaw_etl.errors import SettingsError
+from memclaw_etl.lake.ledger import Ledger, Node, nodes
+from memclaw_etl.trails.discovery import Source, TrailFile
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A trail file and its node."""
+
+    trail: TrailFile
+    node: Node
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file differs from what the planner saw last."""
+        seen = (self.node.seen_size, self.node.seen_mtime_ns, self.node.seen_inode)
+        return seen != (self.trail.size_bytes, self.trail.mtime_ns, self.trail.inode)
+
+
+def register_trails(
+    ledger: Ledger, source: Source, trails: Sequence[TrailFile]
+) -> tuple[list[Found], list[tuple[str, str]]]:
+    """Give every trail its node; new trails get one.
+
+    Returns the trails with their nodes, and (path, message) of those that were refused.
+    """
+    with ledger.read() as tx:
+        known = nodes.all_nodes(tx, tenant_id=source.tenant_id)
+    by_path = {node.real_path: node for node in known}
+    found = [
+        Found(trail, by_path[str(trail.real_path)])
+        for trail in trails
+        if str(trail.real_path) in by_path
+    ]
+    new = [trail for trail in trails if str(trail.real_path) not in by_path]
+    refused: list[tuple[str, str]] = []
+    if new:
+        by_id = {node.node_id: node for node in known}
+        added, refused = _register_new(ledger, source, new, by_id)
+        found += added
+    return found, refused
+
+
+def _register_new(
+    ledger: Ledger, source: Source, trails: Sequence[TrailFile], by_id: Mapping[str, Node]
+) -> tuple[list[Found], list[tuple[str, str]]]:
+    found: list[Found] = []
+    refused: list[tuple[str, str]] = []
+    taken = dict(by_id)
+    with ledger.write() as tx:
+        for trail in trails:
+            holder = taken.get(trail.node_id)
+            if holder is not None and _was_moved(holder, trail):
+                nodes.change(tx, holder, path=str(trail.path), real_path=str(trail.real_path))
+                moved = replace(holder, path=str(trail.path), real_path=str(trail.real_path))
+                found.append(Found(trail, moved))
+                continue
+            node_id = trail.node_id if holder is None else _other_id(trail)
+            try:
+                node = nodes.register(tx, _row(source, trail, node_id, now=ledger.now()))
+            except SettingsError as error:
+                refused.append((str(trail.path), str(error)))
+                continue
+            taken[node.node_id] = node
+            found.append(Found(trail, node))
+    return found, refused
+
+
+def _was_moved(node: Node, trail: TrailFile) -> bool:
+    """The node's file is gone from its old place, and this is the same session elsewhere."""
+    return node.kind == trail.kind and not Path(node.real_path).exists()
+
+
+def _other_id(trail: TrailFile) -> str:
+    """An id for another file with the same session name: the place tells them apart."""
+    place = hashlib.sha1(str(trail.real_path).encode(), usedforsecurity=False).hexdigest()[:8]
+    return f"{trail.node_id}+{place}"
+
+
+def _row(source: Source, trail: TrailFile, node_id: str, *, now: Any) -> dict[str, Any]:  # noqa: ANN401 - column value
+    return {
+        "tenant_id": source.tenant_id,
+        "node_id": node_id,
+        "kind": str(trail.kind),
+        "path": str(trail.path),
+        "real_path": str(trail.real_path),
+        "root": str(trail.root),
+        "file_session": trail.file_session,
+        "fleet_id": source.fleet_id,
+        "agent_id": source.agent_id,
+        "epoch": 0,
+        "frontier_seq": 0,
+        "frontier_part": 0,
+        "frontier_byte": 0,
+        "frontier_open": False,
+        "decoder_state": {},
+        "settled": False,
+        "at_end": False,
+        "created_at": now,
+    }
