@@ -4,8 +4,7 @@ Both are weighted sums of features (`heuristic_weights`); the choice is greedy.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
 
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.interview.heuristic_features import features
@@ -14,17 +13,17 @@ from memclaw_etl.interview.heuristic_statements import Statement
 from memclaw_etl.interview.heuristic_weights import SECTIONS, WORTH, Weights
 from memclaw_etl.interview.report import Section
 
-SMALL_CHUNK_STATEMENTS: Final = 2
-"""A chunk may always have two statements: what was asked and what came of it."""
-SMALL_CHUNK_CHARS: Final = 400
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of a chunk its report may be, and how little two statements may share."""
 
-    per_10k_chars: float = 14.5
-    copied_share: float = 0.29
+    base_statements: float = 3.0
+    per_10k_chars: float = 12.5
+    """Most statements: the base and this many for each 10,000 characters of messages."""
+    base_chars: float = 600.0
+    copied_share: float = 0.24
+    """Most characters: the base and this share of the messages' characters."""
     redundancy: float = 1.5
     """What a full repeat of earlier statements costs a statement, in units of worth."""
     echo: float = 0.6
@@ -65,14 +64,40 @@ def choose(
     number or the characters are spent. What a taken statement repeats becomes its evidence.
     """
     limits = limits or Limits()
-    left = [_Rated(s, worth(s), content_words(s.text)) for s in statements]
-    count = max(SMALL_CHUNK_STATEMENTS, round(limits.per_10k_chars * source_chars / 10_000))
-    room = max(limits.copied_share * source_chars, float(SMALL_CHUNK_CHARS))
-    taken: list[_Rated] = []
-    while left and len(taken) < count:
-        best = max(left, key=lambda r: r.worth - limits.redundancy * r.repeats)
+    left = [_Rated(number, s, worth(s)) for number, s in enumerate(statements)]
+    taken = _worthiest(left, source_chars, limits)
+    rest = [rated for rated in left if rated not in taken]
+    taken.sort(key=lambda rated: rated.number)
+    return [
+        Chosen(r.statement, section_of(r.statement), _stated_by(r, rest, limits)) for r in taken
+    ]
+
+
+@dataclass(slots=True, eq=False)
+class _Rated:
+    """A statement in the running; `repeats` is the most that it shares with one that was taken."""
+
+    number: int
+    statement: Statement
+    worth: float
+    repeats: float = 0.0
+    words: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = content_words(self.statement.text)
+
+    def gain(self, limits: Limits) -> float:
+        return self.worth - limits.redundancy * self.repeats
+
+
+def _worthiest(statements: Sequence[_Rated], source_chars: int, limits: Limits) -> list[_Rated]:
+    most = round(limits.base_statements + limits.per_10k_chars * source_chars / 10_000)
+    room = limits.base_chars + limits.copied_share * source_chars
+    left, taken = list(statements), list[_Rated]()
+    while left and len(taken) < most:
+        best = max(left, key=lambda rated: rated.gain(limits))
         left.remove(best)
-        if best.worth - limits.redundancy * best.repeats < limits.least_worth and taken:
+        if taken and best.gain(limits) < limits.least_worth:
             break
         if len(best.statement.text) > room:
             continue
@@ -80,19 +105,7 @@ def choose(
         taken.append(best)
         for rated in left:
             rated.repeats = max(rated.repeats, _contained(rated.words, best.words))
-    order = {id(s): number for number, s in enumerate(statements)}
-    taken.sort(key=lambda rated: order[id(rated.statement)])
-    return [
-        Chosen(r.statement, section_of(r.statement), _stated_by(r, left, limits)) for r in taken
-    ]
-
-
-@dataclass(slots=True, eq=False)
-class _Rated:
-    statement: Statement
-    worth: float
-    words: frozenset[str]
-    repeats: float = 0.0
+    return taken
 
 
 def _stated_by(taken: _Rated, rest: Sequence[_Rated], limits: Limits) -> tuple[MaskedEvent, ...]:

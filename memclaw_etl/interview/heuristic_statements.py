@@ -118,7 +118,8 @@ def _texts(passage: Passage) -> Iterator[str]:
     label = _label(passage)
     room = STATEMENT_CHARS - len(label)
     if passage.shape is Shape.LIST:
-        texts = packed(passage.pieces, joint="; ", room=room)
+        items = [piece.rstrip(" .;,") for piece in passage.pieces]
+        texts = packed(items, joint="; ", room=room)
     else:
         said = [s for s in map(language.without_praise, passage.pieces) if _tells(s)]
         texts = packed(said, joint=" ", room=room)
