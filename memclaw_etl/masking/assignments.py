@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.names import Name, Strength, name_at
 from memclaw_etl.masking.rule import Rule
+from memclaw_etl.masking.values import is_random, is_varied
 from memclaw_etl.masking.verdict import is_credential
 
 ANCHORS = (
     "pass", "passwor", "pasw", "psw", "pssw", "pwd", "pw", "kennwort",
     "secret", "token", "key", "credential", "auth", "cred", "salt", "signature", "cookie",
-    "webhook", "_pat", "-pat", "pat:", "pat=", "_dsn", "?sig", "&sig", "?code", "&code", "session", "api", "srt",
+    "webhook", "_dsn", "?sig", "&sig", "?code", "&code", "session", "api", "srt",
 )  # fmt: skip
 
 _TAIL = re.compile(
@@ -36,7 +37,7 @@ _XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>
 _UNQUOTED = re.compile(r"(?:[^\s\"'`<>\\&]|\\(?![nrtu\"'])|&(?!lt;|gt;|quot;|amp;)){1,16384}")
 _URL_VALUE = re.compile(r"(?:[^\s\"'`<>&#,;)\]}|\\%]|%(?!26)){1,16384}")
 _MULTILINE = re.compile(r"[A-Za-z0-9+/=_\-\s\\]*")
-_NEXT_PAIR = re.compile(r"[,;&/|]\s?[A-Za-z_][\w.\-]{0,30}['\"]?\s?[=:]")
+_NEXT_PAIR = re.compile(r"[,;&/|]\s?[A-Za-z_][\w.\-]{0,30}['\"]?\s?[=:](?=[^\s=])")
 _TRAIL = ".,;:)]}|\\>"
 
 
@@ -110,6 +111,46 @@ def _quoted(text: str, opening: str, at: int) -> tuple[int, int] | None:
     return (at, end) if end > at else None
 
 
-RULES = (Rule(ANCHORS, look), Rule(("password", "passwd", "token", "secret", "key"), look_xml))
+_COMPARED = re.compile(r"(?P<value>[A-Za-z0-9_\-+=!@#$%^&*.]{16,200})(?=[\"'])")
+_CALL_END = re.compile(
+    r"[^()\n]{0,160}?[\"'][ ]{0,2},\s{0,4}[\"'](?P<value>[^\"'\s]{6,200})[\"']\s{0,4}\)"
+)
+
+
+def look_short(text: str, start: int, end: int) -> Iterator[Finding]:
+    """The anchor is a short name and one character that bounds it."""
+    yield from look(text, start, end - 1)
+
+
+def look_compared(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Code compares something to a random literal."""
+    del start
+    found = _COMPARED.match(text, end)
+    if (
+        found is not None
+        and is_varied(found["value"])
+        and is_random(found["value"], least_chars=16)
+    ):
+        yield Finding("compared-secret", *found.span("value"))
+
+
+def look_call(text: str, start: int, end: int) -> Iterator[Finding]:
+    """A call that takes a user and a password; the password is its last argument."""
+    del start
+    found = _CALL_END.match(text, end)
+    if found is None:
+        return
+    name = Name("password", Strength.PASSWORD, "password", in_url=False)
+    if is_credential(found["value"], name=name, operator="(", is_quoted=True):
+        yield Finding("password", *found.span("value"))
+
+
+RULES = (
+    Rule(("pat:", "pat=", 'pat"', "pat'", "pat "), look_short),
+    Rule(('== "', "== '"), look_compared),
+    Rule(("getconnection(", "credentials(", "basicauth(", "authenticate(", ".login("), look_call),
+    Rule(ANCHORS, look),
+    Rule(("password", "passwd", "token", "secret", "key"), look_xml),
+)
 
 __all__ = ["RULES", "Name", "look"]

@@ -28,7 +28,10 @@ def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
     stop = text.find("\n", end, end + 300)
     if stop < 0:
         return
-    begin = text.rfind("\n", max(0, start - 300), start) + 1
+    newline = text.rfind("\n", max(0, start - 300), start)
+    if newline < 0 and start > 300:
+        return
+    begin = newline + 1
     head = text[begin:stop]
     separator = (
         "|" if head.count("|") >= 2 else "," if "," in head else "\t" if "\t" in head else ""

@@ -6,6 +6,7 @@ from pathlib import Path
 from memclaw_etl.masking.anchors import AnchorIndex, folded
 from memclaw_etl.masking.catalogue import RULES
 from memclaw_etl.masking.findings import Finding, Masked, united
+from memclaw_etl.masking.foreign import look_foreign
 from memclaw_etl.masking.private import private_spans, without
 from memclaw_etl.masking.sweeps import sweep
 
@@ -29,6 +30,8 @@ class Masker:
     def findings(self, text: str) -> list[Finding]:
         """Find credentials in a text; sorted, disjoint, outside the marks that we made."""
         found = list(sweep(text))
+        if not text.isascii():
+            found.extend(look_foreign(text))
         for start, end, looks in self._index.hits(folded(text)):
             for look in looks:
                 found.extend(look(text, start, end))

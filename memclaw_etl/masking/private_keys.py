@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.rule import Rule
+from memclaw_etl.masking.values import is_random
 
 _KIND = "private-key"
 _BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}$")
@@ -19,10 +20,13 @@ _CLOSE = re.compile(r"(?: BLOCK)? ?-{4,5}")
 _HEADERS = re.compile(
     r"(?:(?:\s|\\[nr]|[>*#|])*[A-Za-z][A-Za-z\-]{2,20}: [^\n\\]{0,120}(?:\n|(?:\\+[nr])+))+"
 )
-_RUN = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_RUN = re.compile(r"[A-Za-z0-9+/]{16}")
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9+/=]*")
-_END_MARKER = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}(?:PRIVATE KEY)(?: BLOCK)? ?-{4,5}")
-_LEAST_RUN_CHARS = 24
+_SEPARATOR = r"(?:\s|\\+[nr]|[\"'+>*#|])"
+_LAST_LINE = re.compile(
+    rf"{_SEPARATOR}{{1,40}}([A-Za-z0-9+/=]{{1,15}}(?={_SEPARATOR}{{0,40}}-----)|-----[A-Z][A-Z ]{{2,40}}KEY-----)"
+)
+_LEAST_RUN_CHARS = 16
 _KEY_LINE = re.compile(r"^[\s>|*#\"'+]*([A-Za-z0-9+/]{16,}={0,2})[\s\"'+\\nr,]*$")
 _MOST_GAP_CHARS = 120
 
@@ -44,19 +48,25 @@ def look_pem(text: str, start: int, end: int) -> Iterator[Finding]:
 
 
 def _end_of_key(text: str, at: int) -> int | None:
-    """Where the block that begins at `at` ends, or None when no key material follows."""
+    """Where the key material that begins after `at` ends, or None when there is none."""
     headers = _HEADERS.match(text, at)
     at = headers.end() if headers else at
     last = None
     while (run := _RUN.search(text, at, at + _MOST_GAP_CHARS + _LEAST_RUN_CHARS)) is not None:
-        gap_marker = text.find("-----", at, run.start())
-        if gap_marker >= 0:
+        if text.find("-----", at, run.start()) >= 0:
             break
-        at = last = _REST_OF_RUN.match(text, run.end()).end()  # type: ignore[union-attr]
+        whole = _REST_OF_RUN.match(text, run.start())
+        if whole is None or (last is None and not _is_key_line(whole[0])):
+            return None
+        at = last = whole.end()
     if last is None:
         return None
-    end = _END_MARKER.search(text, last, last + 2 * _MOST_GAP_CHARS)
-    return end.end() if end else last
+    short = _LAST_LINE.match(text, last)
+    return short.end(1) if short else last
+
+
+def _is_key_line(run: str) -> bool:
+    return len(run) >= 40 or is_random(run, least_chars=_LEAST_RUN_CHARS)
 
 
 def _start_of_key(text: str, marker: int) -> int | None:
@@ -64,7 +74,10 @@ def _start_of_key(text: str, marker: int) -> int | None:
     stop = text.rfind("\n", 0, marker)
     first = None
     while stop > 0:
-        begin = text.rfind("\n", max(0, stop - 400), stop) + 1
+        newline = text.rfind("\n", max(0, stop - 400), stop)
+        if newline < 0 and stop > 400:
+            break
+        begin = newline + 1
         line = _KEY_LINE.match(text[begin:stop])
         if line is None:
             break
@@ -76,7 +89,7 @@ def _start_of_key(text: str, marker: int) -> int | None:
 def look_encoded(text: str, start: int, end: int) -> Iterator[Finding]:
     """The anchor is the base64 of `-----BEGIN`."""
     del end
-    run = _RUN.match(text, start)
+    run = _REST_OF_RUN.match(text, start)
     if run is None or not _is_private(run[0]):
         return
     last = run.end()

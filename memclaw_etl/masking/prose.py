@@ -128,7 +128,24 @@ def look_netrc(text: str, start: int, end: int) -> Iterator[Finding]:
         yield Finding("password", *found.span("value"))
 
 
+_WIFI = re.compile(
+    r"(?i)[^\n]{0,40}?\b(?:key|password|passphrase|pass|pw|psk|code)(?:\s+is)?\s{0,2}[:=]?\s{1,3}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`<>,]{8,63})"
+)
+
+
+def look_wifi(text: str, start: int, end: int) -> Iterator[Finding]:
+    """The password of a wireless network, which people choose of words."""
+    del start
+    found = _WIFI.match(text, end)
+    if found is None:
+        return
+    value = found["value"].rstrip(".,;:)")
+    if not is_placeholder(value) and not is_wordy(value) and _LETTER_DIGIT.match(value):
+        yield Finding("wifi-password", found.start("value"), found.start("value") + len(value))
+
+
 RULES = (
+    Rule(("wifi", "wi-fi", "wlan", "ssid"), look_wifi),
     Rule(
         (
             "password",

@@ -113,8 +113,8 @@ MODELS = (
 )
 
 FORGES = (
-    _prefixed("github-token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", rest=r"[A-Za-z0-9]{30,}"),
-    _prefixed("github-token", "github_pat_", rest=r"[A-Za-z0-9_]{22,}"),
+    _prefixed("git-token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", rest=r"[A-Za-z0-9]{30,}"),
+    _prefixed("git-token", "github_pat_", rest=r"[A-Za-z0-9_]{22,}"),
     _prefixed(
         "gitlab-token",
         "glpat-",
@@ -309,30 +309,28 @@ SERVICES = (
         rest=r"[A-Za-z0-9_\-]{12,}={0,2}\.[A-Za-z0-9_\-]{12,}={0,2}(?:\.[A-Za-z0-9_\-]{0,}={0,2}){0,3}",
     ),
     Shape(
-        "slack-webhook",
+        "hook-url",
         ("hooks.slack.com/",),
         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,80}",
     ),
     Shape(
-        "discord-webhook",
+        "hook-url",
         ("discord.com/api/webhooks/", "discordapp.com/api/webhooks/"),
         r"discord(?:app)?\.com/api/webhooks/[0-9a-f]{15,22}/[\w\-]{50,90}",
     ),
     Shape(
-        "teams-webhook",
+        "hook-url",
         ("webhook.office.com/",),
         r"webhook\.office\.com/webhookb2/[\w\-]{36}@[\w\-]{36}/IncomingWebhook/[0-9a-zA-Z]{32}/[\w\-/]{36,90}",
         anywhere=True,
     ),
     Shape(
-        "teams-webhook",
+        "hook-url",
         (".logic.azure.com",),
         r"\.logic\.azure\.com(?::443)?/workflows/[0-9a-f]{32}/[^\s\"'<>]{20,400}sig=[\w\-%]{20,}",
         anywhere=True,
     ),
-    Shape(
-        "zapier-webhook", ("hooks.zapier.com/",), r"hooks\.zapier\.com/hooks/catch/\d+/[a-z0-9]{6,}"
-    ),
+    Shape("hook-url", ("hooks.zapier.com/",), r"hooks\.zapier\.com/hooks/catch/\d+/[a-z0-9]{6,}"),
 )
 
 SHAPES: tuple[Shape, ...] = (*CLOUDS, *MODELS, *FORGES, *SERVICES)

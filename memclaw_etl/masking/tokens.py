@@ -49,7 +49,7 @@ def _rule(shape: Shape) -> Rule:
 
 def _scheme_chars(text: str, start: int, shape: Shape) -> int:
     """How many characters of a webhook's URL stand in front of what we matched."""
-    if not shape.kind.endswith("-webhook"):
+    if shape.kind != "hook-url":
         return 0
     scheme = _SCHEME.search(text, max(0, start - 80), start)
     return start - scheme.start() if scheme else 0

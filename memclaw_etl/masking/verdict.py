@@ -84,10 +84,12 @@ def _password(value: str, *, is_quoted: bool) -> bool:
 def _token(value: str, *, is_quoted: bool, in_url: bool) -> bool:
     if is_uuid(value) or (is_hex(value) and len(value) >= 16) or _LICENSE.fullmatch(value):
         return True
-    if (is_quoted and " " in value.strip()) or is_code(value):
+    if is_quoted and " " in value.strip():
         return False
     if is_quoted and len(value) >= 10 and _WORDS_AND_NUMBER.fullmatch(value):
         return True
+    if is_code(value):
+        return False
     return is_random(value, least_chars=10 if in_url or is_quoted else 12)
 
 

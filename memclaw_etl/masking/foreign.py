@@ -1,0 +1,39 @@
+"""Passwords told in languages whose word for it is not ASCII."""
+
+import re
+from collections.abc import Iterator
+
+from memclaw_etl.masking.findings import Finding
+from memclaw_etl.masking.values import is_path, is_placeholder, is_random, is_wordy
+
+_WORDS = (
+    "ароль", "ароля", "ontraseñ", "hasło", "hasła", "密码", "密碼", "口令", "パスワード", "비밀번호", "비번", "كلمة المرور", "كلمة السر",
+    "סיסמ", "ωδικός", "ωδικό", "รหัสผ่าน", "mật khẩu", "şifre", "jelszó", "lösenord", "clé secrète", "пароли", "heslo je", "palavra-passe é",
+)  # fmt: skip
+_TOLD = re.compile(
+    r"[^\W\d_]{0,4}(?:\s{0,2}[:：=—–-]\s{0,2}|\s{1,2}(?:es|is|ist|est|é|e|to|je|это|от|на|для)(?:\s\S{1,30})?\s{1,2}|[是为為はがは는은이가]{1,2}\s{0,2}|\s{1,2})"
+    r"(?P<quote>[\"'`«“「]?)(?P<value>[!-~]{6,200})"
+)
+_TRAIL = ".,;:)]}\"'`"
+_LETTER_DIGIT = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])")
+
+
+def look_foreign(text: str) -> Iterator[Finding]:
+    """Find what is told after such a word. ASCII texts have none."""
+    for word in _WORDS:
+        at = text.find(word)
+        while at >= 0:
+            found = _TOLD.match(text, at + len(word))
+            if found is not None:
+                value = found["value"].rstrip(_TRAIL)
+                if _is_told(value):
+                    yield Finding(
+                        "told-secret", found.start("value"), found.start("value") + len(value)
+                    )
+            at = text.find(word, at + len(word))
+
+
+def _is_told(value: str) -> bool:
+    if len(value) < 6 or is_placeholder(value) or is_path(value) or is_wordy(value):
+        return False
+    return bool(_LETTER_DIGIT.match(value)) or is_random(value, least_chars=12)
