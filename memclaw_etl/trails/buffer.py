@@ -107,7 +107,11 @@ def assemble(
         if last_seq is not None and outcome.own_seqs[0] > last_seq + 1:
             noise["seq_hole"] += outcome.own_seqs[0] - last_seq - 1
         noise.update(outcome.noise)
-        events.extend(_identified(said, file_session) for said in _events(outcome))
+        events.extend(
+            _identified(event, file_session)
+            for event in _events(outcome)
+            if last_seq is None or event.seq > last_seq
+        )
         last_seq = outcome.seq
     return Assembled(
         events=tuple(events),

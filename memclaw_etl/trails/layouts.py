@@ -87,8 +87,10 @@ def _list(folder: Path | str) -> list[Entry]:
         return list(entries)
 
 
-def _flat(folder: _Folder, skipped: Skipped) -> Iterator[Candidate]:
-    """The trails that lie directly in a folder."""
+def _flat(
+    folder: _Folder, skipped: Skipped, *, text_files: str = "not_a_trail"
+) -> Iterator[Candidate]:
+    """The trails that lie directly in a folder; `text_files` is what a `.txt` counts as."""
     for entry in folder.entries:
         if entry.name.endswith(_SUFFIX):
             if entry.name.startswith("agent-"):
@@ -97,7 +99,7 @@ def _flat(folder: _Folder, skipped: Skipped) -> Iterator[Candidate]:
                 linked = folder.linked or entry.is_symlink()
                 yield Candidate(entry.path, linked, folder.project)
         elif not entry.is_dir():
-            skipped["legacy_txt" if entry.name.endswith(".txt") else "not_a_trail"] += 1
+            skipped[text_files if entry.name.endswith(".txt") else "not_a_trail"] += 1
 
 
 def _session_folder(folder: _Folder, skipped: Skipped) -> None:
@@ -138,7 +140,7 @@ def _cursor(folder: _Folder, include: tuple[str, ...], skipped: Skipped) -> Iter
     if projects and not folder.has_trails():
         yield from _cursor(folder.listed(projects, project=None), include, skipped)
         return
-    yield from _flat(folder, skipped)
+    yield from _flat(folder, skipped, text_files="legacy_txt")
     for entry, inside in _subfolders(folder, skipped):
         if not (transcripts := inside.child(_TRANSCRIPTS)):
             own = replace(inside, project=folder.project)
@@ -150,7 +152,7 @@ def _cursor(folder: _Folder, include: tuple[str, ...], skipped: Skipped) -> Iter
 
 def _transcripts(folder: _Folder, skipped: Skipped) -> Iterator[Candidate]:
     """The transcripts of one project: `<id>/<id>.jsonl` and `<id>.jsonl`."""
-    yield from _flat(folder, skipped)
+    yield from _flat(folder, skipped, text_files="legacy_txt")
     for entry, inside in _subfolders(folder, skipped):
         yield from _transcript_folder(entry, replace(inside, project=folder.project), skipped)
 

@@ -10,6 +10,7 @@ import pytest
 from memclaw_etl.trails.decode import decode_bytes
 from memclaw_etl.trails.events import DecoderState, Event, Position, TrailKind
 
+START, FRESH = Position(), DecoderState()
 CASES = Path(__file__).parents[2].parent / "shared" / "cases"
 LATER = {
     "06-fork-resume-and-replayed-history": "across files the ledger decides; per file below",
@@ -25,7 +26,7 @@ def load(name: str) -> dict[str, Any]:
     return json.loads((CASES / name / "expected.json").read_text())
 
 
-def decode(path: Path, kind: TrailKind, start: Position = Position(), state: DecoderState = DecoderState()):
+def decode(path: Path, kind: TrailKind, start: Position = START, state: DecoderState = FRESH):
     with path.open("rb") as file:
         return decode_bytes(
             kind, file, start=start, byte_end=None, state=state, file_session=path.stem
@@ -102,7 +103,9 @@ def passes(name: str, expected: dict[str, Any]) -> None:
 def test_case_06_first_events_of_every_file(file: str) -> None:
     name = "06-fork-resume-and-replayed-history"
     path = next((CASES / name / "in").glob(f"*{file}.jsonl"))
-    found = {event.identity: shown(event) for event in decode(path, TrailKind.CLAUDE_CODE)[0].events}
+    found = {
+        event.identity: shown(event) for event in decode(path, TrailKind.CLAUDE_CODE)[0].events
+    }
     own = wanted(load(name), path.name)
     assert [event for event in found.values() if event in own] == own
     first = decode(next((CASES / name / "in").glob("*1.jsonl")), TrailKind.CLAUDE_CODE)[0].events
