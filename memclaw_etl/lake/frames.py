@@ -4,74 +4,73 @@
 """
 
 import polars as pl
-from polars.datatypes import DataType
+from polars.datatypes import DataType, DataTypeClass
+
+_Columns = dict[str, DataType | DataTypeClass]
 
 UTC_TIME: DataType = pl.Datetime("us", "UTC")
 EVIDENCE: DataType = pl.List(pl.Struct({"seq": pl.Int64, "part": pl.Int32}))
 
-MASKED_CHUNKS = pl.Schema(
-    {
-        "chunk_index": pl.Int32,
-        "context": pl.Boolean,  # an earlier event, for understanding only; never evidence
-        "seq": pl.Int64,
-        "part": pl.Int32,
-        "ts": UTC_TIME,
-        "ts_inferred": pl.Boolean,
-        "session_id": pl.String,
-        "role": pl.String,
-        "kind": pl.String,
-        "origin": pl.String,
-        "content": pl.String,
-        "tool": pl.String,
-        "outcome": pl.String,
-        "identity": pl.String,
-        "chars_before_cut": pl.Int64,  # characters of the masked message before the cap
-        "masked_spans": pl.Int32,
-    }
-)
+_MASKED_CHUNKS: _Columns = {
+    "chunk_index": pl.Int32,
+    "context": pl.Boolean,  # an earlier event, for understanding only; never evidence
+    "seq": pl.Int64,
+    "part": pl.Int32,
+    "ts": UTC_TIME,
+    "ts_inferred": pl.Boolean,
+    "session_id": pl.String,
+    "role": pl.String,
+    "kind": pl.String,
+    "origin": pl.String,
+    "content": pl.String,
+    "tool": pl.String,
+    "outcome": pl.String,
+    "identity": pl.String,
+    "chars_before_cut": pl.Int64,  # characters of the masked message before the cap
+    "masked_spans": pl.Int32,
+}
+MASKED_CHUNKS = pl.Schema(_MASKED_CHUNKS)
 """One row per masked event and chunk, in trail order."""
 
-MINI_REPORTS = pl.Schema(
-    {
-        "chunk_index": pl.Int32,
-        "section": pl.String,
-        "summary": pl.String,
-        "rationale": pl.String,
-        "alternative": pl.String,
-        "result": pl.String,
-        "ts_start": UTC_TIME,
-        "ts_end": UTC_TIME,
-        "session_id": pl.String,
-        "evidence": EVIDENCE,
-    }
-)
+_MINI_REPORTS: _Columns = {
+    "chunk_index": pl.Int32,
+    "section": pl.String,
+    "summary": pl.String,
+    "rationale": pl.String,
+    "alternative": pl.String,
+    "result": pl.String,
+    "ts_start": UTC_TIME,
+    "ts_end": UTC_TIME,
+    "session_id": pl.String,
+    "evidence": EVIDENCE,
+}
+MINI_REPORTS = pl.Schema(_MINI_REPORTS)
 """One row per item of a chunk's report, in the interviewer's order."""
 
-ITEMS = pl.Schema(
-    {
-        "item_id": pl.String,
-        "window_id": pl.String,
-        "window_key": pl.String,
-        "attempt_id": pl.String,
-        "tenant_id": pl.String,
-        "fleet_id": pl.String,
-        "node_id": pl.String,
-        "agent_id": pl.String,
-        "epoch": pl.Int32,
-        "namespace": pl.String,
-        "section": pl.String,
-        "memory_type": pl.String,
-        "title": pl.String,
-        "content": pl.String,
-        "session_id": pl.String,
-        "ts_start": UTC_TIME,
-        "ts_end": UTC_TIME,
-        "evidence": EVIDENCE,
-        "chunk_index": pl.Int32,
-        "interviewer": pl.String,
-        "prompt_version": pl.String,
-        "model": pl.String,
-        "masker_version": pl.String,
-    }
-)
+_ITEMS: _Columns = {
+    "item_id": pl.String,
+    "window_id": pl.String,
+    "window_key": pl.String,
+    "attempt_id": pl.String,
+    "tenant_id": pl.String,
+    "fleet_id": pl.String,
+    "node_id": pl.String,
+    "agent_id": pl.String,
+    "epoch": pl.Int32,
+    "namespace": pl.String,
+    "section": pl.String,
+    "memory_type": pl.String,
+    "title": pl.String,
+    "content": pl.String,
+    "session_id": pl.String,
+    "ts_start": UTC_TIME,
+    "ts_end": UTC_TIME,
+    "evidence": EVIDENCE,
+    "chunk_index": pl.Int32,
+    "interviewer": pl.String,
+    "prompt_version": pl.String,
+    "model": pl.String,
+    "masker_version": pl.String,
+}
+ITEMS = pl.Schema(_ITEMS)
 """One row per item of a window, in the merged report's order."""

@@ -76,6 +76,11 @@ class Bench:
         except ValidationError:
             raise UsageError(f"there is no interviewer {name!r}") from None
 
+    def endpoint(self, interviewer: str) -> str | None:
+        """The resource that every interview of that kind needs, for its breaker; None: none."""
+        del interviewer
+        return None
+
 
 def namespace_of(project: str | None, table: Sequence[NamespaceSettings]) -> str:
     """The namespace of a project folder by the settings' path table; empty when none matches."""

@@ -35,6 +35,8 @@ class Pinned:
     """Windows that are owed now."""
     noise_windows: int = 0
     """Stretches without an event of their own, which the watermark passes."""
+    pinned_noise_lines: int = 0
+    pinned_quarantined_lines: int = 0
     read_bytes: int = 0
     at_end: bool = False
     """Nothing readable is left that a later plan could take without a change of the file."""
@@ -204,6 +206,8 @@ def _pin_cut(
             return None
         if state is WindowState.NOISE:
             commit.advance(tx, node.tenant_id, node.node_id, node.epoch, now=ledger.now())
+    done.pinned_noise_lines += row["noise_lines"]
+    done.pinned_quarantined_lines += row["quarantined_lines"]
     if state is WindowState.NOISE:
         done.noise_windows += 1
     else:

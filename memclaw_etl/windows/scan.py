@@ -35,6 +35,8 @@ class Scan:
     opened: int = 0
     windows: int = 0
     noise_windows: int = 0
+    noise_lines: int = 0
+    quarantined_lines: int = 0
     read_bytes: int = 0
     complete: bool = True
     """Every trail was read to its end; False when the budget ended the look."""
@@ -51,6 +53,11 @@ class Budget:
     read_bytes: int
 
 
+def no_progress(done: int, total: int) -> None:
+    """Show nothing."""
+    del done, total
+
+
 def scan(
     ledger: Ledger,
     sources: Sequence[Source],
@@ -60,7 +67,7 @@ def scan(
     flush: bool = False,
     budget: Budget | None = None,
     monotonic: Callable[[], float] = time.monotonic,
-    on_trail: Callable[[int, int], None] = lambda done, total: None,
+    on_trail: Callable[[int, int], None] = no_progress,
 ) -> Scan:
     """Look at every trail of the sources and pin what is new.
 
@@ -160,7 +167,7 @@ def _pin_one(
         )
     except TrailUnreadableError as error:
         seen = {"problem_code": "unreadable", "problem": str(error), "scanned_at": now}
-        problem = Problem(node.node_id, "unreadable", str(error))
+        problem: Problem | None = Problem(node.node_id, "unreadable", str(error))
     else:
         seen = _what_was_seen(one.trail, node, done, now=now)
         problem = _problem_of(node, done, size_bytes=one.trail.size_bytes)
@@ -226,5 +233,7 @@ def _problem_of(node: Node, done: Pinned, *, size_bytes: int) -> Problem | None:
 def _add(result: Scan, done: Pinned) -> None:
     result.windows += done.windows
     result.noise_windows += done.noise_windows
+    result.noise_lines += done.pinned_noise_lines
+    result.quarantined_lines += done.pinned_quarantined_lines
     result.read_bytes += done.read_bytes
     result.complete = result.complete and done.at_end and not done.overtaken

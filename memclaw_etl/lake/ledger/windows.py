@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal, or_, select, update
 
 from memclaw_etl.lake.ledger import breakers
 from memclaw_etl.lake.ledger.database import batched
@@ -66,7 +66,7 @@ def count_by_state(connection: Connection) -> dict[str, int]:
 def is_owed(now: datetime) -> ColumnElement[bool]:
     """The SQL of "owed": pinned, and neither asked for, leased, nor waiting for its time."""
     leased = exists().where(
-        leases.c.name == func.concat(window_lease(""), windows.c.window_id),
+        leases.c.name == literal(window_lease("")) + windows.c.window_id,
         leases.c.expires_at > now,
     )
     return and_(

@@ -1,0 +1,121 @@
+"""What to do next: owed windows first, then new lines. Used by the sensor and by `run`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memclaw_etl.lake.ledger import Window, batches, leases, windows
+from memclaw_etl.service.home import this_machine
+from memclaw_etl.settings import SourceSettings
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.trails.discovery import Source
+from memclaw_etl.trails.events import TrailKind
+from memclaw_etl.windows.scan import Budget, Scan, no_progress, scan
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Windows that were asked for as one run, in the order of their partitions."""
+
+    batch_id: str
+    partition_keys: tuple[str, ...]
+
+
+def owed(bench: Bench, *, limit: int, interviewer: str | None = None) -> list[Window]:
+    """What is owed now, oldest first. Leases of dead processes are freed before."""
+    resource = bench.endpoint(interviewer or bench.settings.interviewer)
+    with bench.ledger.write() as tx:
+        now = bench.ledger.now()
+        leases.drop_dead(tx, now=now)
+        return windows.owed(tx, now=now, limit=limit, endpoint=resource)
+
+
+def room_ahead(bench: Bench) -> int:
+    """How many more batches may be asked for ahead of the running ones."""
+    with bench.ledger.read() as tx:
+        waiting = batches.waiting(tx, now=bench.ledger.now())
+    return max(bench.settings.limits.batches_ahead - waiting, 0)
+
+
+def split(
+    due: Sequence[Window], place: Mapping[str, int], *, size: int
+) -> list[tuple[Window, ...]]:
+    """Split owed windows into runs over contiguous partitions (pure).
+
+    A window that failed before runs alone, so that it cannot take others with it.
+
+    Args:
+        due: owed windows, all of them in `place`.
+        place: partition key -> its place in Dagster's insertion order.
+        size: how many windows one run may have.
+    """
+    runs: list[list[Window]] = []
+    before: Window | None = None
+    for window in sorted(due, key=lambda one: place[one.partition_key]):
+        joins = (
+            before is not None
+            and not before.attempts
+            and not window.attempts
+            and len(runs[-1]) < size
+            and place[window.partition_key] == place[before.partition_key] + 1
+        )
+        if joins:
+            runs[-1].append(window)
+        else:
+            runs.append([window])
+        before = window
+    return [tuple(run) for run in runs]
+
+
+def ask(
+    bench: Bench, due: Sequence[Window], *, asked_by: str, interviewer: str | None = None
+) -> Batch:
+    """Ask for windows as one batch: until its deadline nobody else asks for them."""
+    with bench.ledger.write() as tx:
+        batch_id = batches.ask(
+            tx,
+            due,
+            asked_by=asked_by,
+            interviewer=interviewer or bench.settings.interviewer,
+            now=bench.ledger.now(),
+            deadline_s=bench.settings.limits.ask_deadline_s,
+        )
+    return Batch(batch_id, tuple(window.partition_key for window in due))
+
+
+def look(
+    bench: Bench,
+    sources: Sequence[SourceSettings] | None = None,
+    *,
+    flush: bool = False,
+    budget: Budget | None = None,
+    on_trail: Callable[[int, int], None] = no_progress,
+) -> Scan:
+    """Look at the sources (default: those of the settings) and pin what is new."""
+    chosen = bench.settings.sources if sources is None else sources
+    return scan(
+        bench.ledger,
+        [source_of(one) for one in chosen],
+        bench.settings.limits,
+        machine12=this_machine(bench.settings),
+        flush=flush,
+        budget=budget,
+        on_trail=on_trail,
+    )
+
+
+def tick_budget(bench: Bench) -> Budget:
+    """What one tick of the sensor may do."""
+    limits = bench.settings.limits
+    return Budget(seconds=limits.tick_budget_s, read_bytes=limits.tick_budget_bytes)
+
+
+def source_of(settings: SourceSettings) -> Source:
+    """A source as discovery takes it."""
+    return Source(
+        kind=TrailKind(settings.kind),
+        root=settings.root.expanduser(),
+        include=settings.include,
+        tenant_id=settings.tenant_id,
+        fleet_id=settings.fleet_id,
+        agent_id=settings.agent_id,
+    )

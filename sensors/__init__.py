@@ -1,0 +1,1 @@
+"""Sensors, jobs and schedules: they call the planner and hand on what it says."""

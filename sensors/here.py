@@ -1,0 +1,109 @@
+"""Running batches in this process, on the same Dagster instance as the UI. For `run` and `demo`."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import dagster as dg
+
+from assets.partitions import NO_RETRY_TAGS
+from memclaw_etl.service import planning
+from memclaw_etl.service.planning import Batch
+from memclaw_etl.service.summary import RunSummary, summarise
+from memclaw_etl.settings import SourceSettings
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.windows.scan import Scan, no_progress
+from sensors.asking import ask_for_owed, tags_of
+from sensors.orphans import end_orphans
+
+ASKED_BY = "memclaw-etl run"
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@contextmanager
+def open_instance(dagster_home: Path) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance of a home."""
+    os.environ["DAGSTER_HOME"] = str(dagster_home)
+    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
+        yield instance
+
+
+def run_here(job: dg.JobDefinition, instance: dg.DagsterInstance, batch: Batch) -> bool:
+    """Run one batch to its end in this process; whether all of it went well."""
+    with _interruptible():
+        result = job.execute_in_process(
+            instance=instance,
+            run_config=_QUIET,
+            tags={**NO_RETRY_TAGS, **tags_of(batch, asked_by=ASKED_BY)},
+            raise_on_error=False,
+        )
+    return bool(result.success)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM stops a run as Ctrl-C does: windows are given back, nothing is lost."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say_nothing(batch: Batch) -> None:
+    del batch
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Callbacks by which a long run shows what it does."""
+
+    on_trail: Callable[[int, int], None] = no_progress
+    on_batch: Callable[[Batch], None] = _say_nothing
+
+
+def run_all(
+    bench: Bench,
+    job: dg.JobDefinition,
+    *,
+    sources: Sequence[SourceSettings] | None = None,
+    interviewer: str | None = None,
+    flush: bool = False,
+    watch: Watch | None = None,
+) -> RunSummary:
+    """Do everything that is owed, pin what is new, and do that, until nothing is left.
+
+    What waits for its time or is in another process's hands is left to later runs. Stopping at any
+    point loses nothing.
+    """
+    watch = watch or Watch()
+    started = time.monotonic()
+    scans: list[Scan] = []
+    batch_ids: list[str] = []
+    with open_instance(bench.settings.dagster_home) as instance:
+        end_orphans(instance, bench)
+        while True:
+            asked = ask_for_owed(
+                instance, bench, asked_by=ASKED_BY, max_batches=1, interviewer=interviewer
+            )
+            for batch in asked:
+                watch.on_batch(batch)
+                batch_ids.append(batch.batch_id)
+                run_here(job, instance, batch)
+            if asked:
+                continue
+            if scans and scans[-1].complete and not scans[-1].windows:
+                break
+            scans.append(planning.look(bench, sources, flush=flush, on_trail=watch.on_trail))
+    return summarise(bench, scans, batch_ids, seconds=time.monotonic() - started)
