@@ -16,12 +16,12 @@ from memclaw_etl.masking.verdict import is_credential
 ANCHORS = (
     "pass", "passwor", "pasw", "psw", "pssw", "pwd", "pw", "kennwort",
     "secret", "token", "key", "credential", "auth", "cred", "salt", "signature", "cookie",
-    "webhook", "_dsn", "?sig", "&sig", "?code", "&code", "session", "api", "srt",
+    "webhook", "_dsn", "?sig", "&sig", "?code", "&code", "sessid", "_api", "srt",
 )  # fmt: skip
 
 _TAIL = re.compile(
     r"""(?xi)
-    [\w.\-]{0,40}
+    (?:\w++|[.\-](?![>=])){0,16}+
     (?:\((?:[\w \-]{1,20})\)|\ for\ [\w.@\-]{1,30})?         # Key(ANYSecret):  password for bob:
     (?P<closing>(?:\\*["'`]|&quot;|\*{1,2}|[\])]){0,3})
     (?:\s{0,2}:\s{0,2}(?:String|str|string|&str|Text|bytes)\s{0,2}(?==)|\s{1,2}string\s{0,2}(?==))?
@@ -33,7 +33,7 @@ _TAIL = re.compile(
     (?P<open>\\*(?:\"{1,3}|'{1,3}|`)|&quot;|&\#39;|%22)?
     """
 )
-_XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>)")
+_XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}+(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>)")
 _UNQUOTED = re.compile(r"(?:[^\s\"'`<>\\&]|\\(?![nrtu\"'])|&(?!lt;|gt;|quot;|amp;)){1,16384}")
 _URL_VALUE = re.compile(r"(?:[^\s\"'`<>&#,;)\]}|\\%]|%(?!26)){1,16384}")
 _MULTILINE = re.compile(r"[A-Za-z0-9+/=_\-\s\\]*")
@@ -53,6 +53,8 @@ def look(text: str, start: int, end: int) -> Iterator[Finding]:
     if span is None:
         return
     value = text[span[0] : span[1]]
+    if "\n" in value:
+        value = "".join(value.split())
     if is_credential(value, name=name, operator=tail["op"], is_quoted=bool(tail["open"])):
         yield Finding(name.kind, *span)
 

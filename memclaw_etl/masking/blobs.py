@@ -20,9 +20,9 @@ _SETTING = re.compile(
 
 def look_storage_key(text: str, start: int, end: int) -> Iterator[Finding]:
     """64 bytes in base64, as Azure storage and Cosmos DB accounts have; not a checksum."""
-    if start < 86 or not text[start - 1].isalnum():
+    if start < 85:
         return
-    found = _STORAGE_KEY.search(text, start - 87 if start > 86 else 0, end)
+    found = _STORAGE_KEY.search(text, max(0, end - 89), end)
     if (
         found is not None
         and "sha512" not in text[max(0, found.start(1) - 8) : found.start(1)]
@@ -46,6 +46,6 @@ def look_decoded(text: str, start: int, end: int) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(("==",), look_storage_key),
+    Rule(tuple(f"{char}==" for char in "abcdefghijklmnopqrstuvwxyz0123456789+/"), look_storage_key),
     Rule(("base64 -d", "base64 --decode"), look_decoded),
 )

@@ -1,7 +1,10 @@
 """Passwords told in languages whose word for it is not ASCII."""
 
 import re
+from functools import cache
 from collections.abc import Iterator
+
+import ahocorasick_rs
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.values import is_path, is_placeholder, is_random, is_wordy
@@ -18,8 +21,17 @@ _TRAIL = ".,;:)]}\"'`"
 _LETTER_DIGIT = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])")
 
 
+@cache
+def _automaton() -> ahocorasick_rs.BytesAhoCorasick:
+    return ahocorasick_rs.BytesAhoCorasick(
+        [word.encode() for word in _WORDS], implementation=ahocorasick_rs.Implementation.DFA
+    )
+
+
 def look_foreign(text: str) -> Iterator[Finding]:
     """Find what is told after such a word. ASCII texts have none."""
+    if not _automaton().find_matches_as_indexes(text.encode("utf-8", "replace")):
+        return
     for word in _WORDS:
         at = text.find(word)
         while at >= 0:

@@ -20,11 +20,14 @@ _DATA = re.compile(r"(?m)^(?P<indent>[ \t>]*)(?:string)?[dD]ata:[ \t]*$")
 _ENTRY = re.compile(
     r"\n(?P<indent>[ \t>]+)[\w.\-]+:[ \t]{1,4}(?P<quote>[\"']?)(?P<value>[^\s\"'|>]{4,8192})(?P=quote)[ \t]*(?=\n|$)"
 )
+_HEAD_END = re.compile(r"[\w \"'*`]{0,24}+[|,\t\n]")
 _MOST_ROWS = 50
 
 
 def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
     """A column of a Markdown or CSV table is headed by a credential word."""
+    if _HEAD_END.match(text, end) is None:
+        return
     stop = text.find("\n", end, end + 300)
     if stop < 0:
         return
@@ -108,9 +111,10 @@ def look_kubernetes(text: str, start: int, end: int) -> Iterator[Finding]:
     """Every value of a Kubernetes Secret."""
     for data in _DATA.finditer(text, max(0, start - 2000), end + 2000):
         at = data.end()
-        while (entry := _ENTRY.match(text, at)) is not None and len(entry["indent"]) > len(
-            data["indent"]
-        ):
+        for _ in range(_MOST_ROWS):
+            entry = _ENTRY.match(text, at)
+            if entry is None or len(entry["indent"]) <= len(data["indent"]):
+                break
             if not is_placeholder(entry["value"]) and _is_encoded_secret(entry["value"]):
                 yield Finding("kubernetes-secret", *entry.span("value"))
             at = entry.end()

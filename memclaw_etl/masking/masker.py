@@ -1,5 +1,7 @@
 """From a message to a masked message."""
 
+import re
+from bisect import bisect_right
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +15,10 @@ from memclaw_etl.masking.sweeps import sweep
 MASKER_VERSION = "1"
 """Changes whenever a rule changes; every stored text carries it."""
 
-_MASK_HEAD = "[MASKED:"
+_MARK_HEAD = "[MASKED:"
+_MARK = re.compile(r"\[MASKED:[a-z\-]+:\d+\]")
 _MOST_PASSES = 4
+_RESCAN_CHARS = 1_000
 
 
 class Masker:
@@ -28,20 +32,80 @@ class Masker:
         return MaskSession(self)
 
     def findings(self, text: str) -> list[Finding]:
-        """Find credentials in a text; sorted, disjoint, outside the marks that we made."""
+        """Find credentials in a text.
+
+        Returns:
+            Sorted, disjoint findings that touch none of our own marks. Taking them out leaves
+            nothing that a second look would find.
+        """
+        found = self._look(text)
+        for _ in range(_MOST_PASSES):
+            more = self._look_again(text, found) if found else []
+            if not more:
+                break
+            found = united([*found, *more])
+        return found
+
+    def _look(self, text: str) -> list[Finding]:
         found = list(sweep(text))
         if not text.isascii():
             found.extend(look_foreign(text))
         for start, end, looks in self._index.hits(folded(text)):
             for look in looks:
                 found.extend(look(text, start, end))
-        return united(
-            [
-                finding
-                for finding in found
-                if _MASK_HEAD not in text[finding.start - 8 : finding.end]
-            ]
-        )
+        if found and _MARK_HEAD in text:
+            marks = [mark.span() for mark in _MARK.finditer(text)]
+            found = [finding for finding in found if not _touches(finding, marks)]
+        return united(found)
+
+    def _look_again(self, text: str, found: list[Finding]) -> list[Finding]:
+        """Look around the marks that would stand for `found`; offsets are those of `text`."""
+        more: list[Finding] = []
+        for start, end in _neighbourhoods(found, len(text)):
+            inside = [finding for finding in found if start <= finding.start and finding.end <= end]
+            excerpt, shifts = _marked(text, start, end, inside)
+            for finding in self._look(excerpt):
+                more.append(_unshifted(finding, shifts))
+        return more
+
+
+def _touches(finding: Finding, marks: list[tuple[int, int]]) -> bool:
+    at = bisect_right(marks, finding.start, key=lambda mark: mark[1])
+    return at < len(marks) and marks[at][0] < finding.end
+
+
+def _neighbourhoods(found: list[Finding], length: int) -> list[tuple[int, int]]:
+    """Stretches around findings, joined where they meet."""
+    joined: list[tuple[int, int]] = []
+    for finding in found:
+        start, end = max(0, finding.start - _RESCAN_CHARS), min(length, finding.end + _RESCAN_CHARS)
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _marked(
+    text: str, start: int, end: int, found: list[Finding]
+) -> tuple[str, list[tuple[int, int]]]:
+    """Replace findings by marks; also (offset in the result, shift back to `text`) after each."""
+    parts: list[str] = []
+    shifts = [(0, start)]
+    at, length = start, 0
+    for finding in found:
+        mark = f"{_MARK_HEAD}{finding.kind}:1]"
+        parts += (text[at : finding.start], mark)
+        length += finding.start - at + len(mark)
+        at = finding.end
+        shifts.append((length, at - length))
+    parts.append(text[at:end])
+    return "".join(parts), shifts
+
+
+def _unshifted(finding: Finding, shifts: list[tuple[int, int]]) -> Finding:
+    shift = shifts[bisect_right(shifts, finding.start, key=lambda item: item[0]) - 1][1]
+    return Finding(finding.kind, finding.start + shift, finding.end + shift)
 
 
 class MaskSession:
@@ -63,7 +127,7 @@ class MaskSession:
             changes nothing. Private parts leave nothing behind, credentials leave
             `[MASKED:<kind>:<number>]`.
         """
-        removed = private_spans(text)[0] if b"private" in folded(text) else []
+        removed, _ = private_spans(text)
         public = without(text, removed)
         found = self._masker.findings(public)
         if not removed and not found:
@@ -86,7 +150,7 @@ class MaskSession:
         mark = self._marks.get((kind, secret))
         if mark is None:
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            mark = self._marks[kind, secret] = f"{_MASK_HEAD}{kind}:{self._counts[kind]}]"
+            mark = self._marks[kind, secret] = f"{_MARK_HEAD}{kind}:{self._counts[kind]}]"
         return mark
 
 

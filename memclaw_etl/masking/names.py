@@ -29,7 +29,7 @@ class Name:
     """It stands in the query or fragment of a URL."""
 
 
-_HEAD = re.compile(r"[\w.\-]{0,60}$")
+_HEAD_BACKWARDS = re.compile(r"[\w.\-]*")
 _ENCODED_SEPARATOR = re.compile(r"(?i).*%(?:26|3f)|^(?:26|3f)(?=[a-z])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WIFI = re.compile(r"(?i)\b(?:wi-?fi|wlan|ssid)\b[^\n]*$")
@@ -45,7 +45,7 @@ _PASSWORD_INSIDE = re.compile(
     r"(?i)password|passwd|passphrase|passwort|_pass\b|pwd$|^pwd|psw(?:or)?d$|passw|pasw"
 )
 _CREDENTIAL_WORDS = frozenset(
-    "secret secrets token tokens credential credentials cred creds authorization apikey pat signature sig webhook salt"
+    "secret secrets token tokens credential credentials cred creds authorization apikey pat sig webhook salt"
     " cookie auth authtoken preshared psk otp totp jwt bearer dsn srt".split()
 )
 _CREDENTIAL_INSIDE = re.compile(
@@ -90,8 +90,8 @@ _KINDS = (
 
 def name_at(text: str, start: int, end: int) -> Name:
     """Read the name whose anchor begins at `start` and which ends before `end`."""
-    head = _HEAD.search(text, max(0, start - 60), start)
-    begin = head.start() if head else start
+    head = _HEAD_BACKWARDS.match(text[max(0, start - 60) : start][::-1])
+    begin = start - (head.end() if head else 0)
     raw = text[begin:end]
     encoded = _ENCODED_SEPARATOR.match(raw) if begin and text[begin - 1] in "%?&" else None
     name = (raw[encoded.end() :] if encoded else raw).strip("_.-")

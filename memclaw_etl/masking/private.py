@@ -10,13 +10,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memclaw_etl.masking.anchors import folded
+
 _ATTRIBUTES = r"(?:\"[^\"<]{0,500}\"|'[^'<]{0,500}'|[^<>\"'\\]|\\(?!u003[ce])){0,500}?"
 _TAG = re.compile(
     r"(?:<|\\+u003c)\s{0,20}(?P<close>\\{0,8}/)?\s{0,20}private(?=[\s/>\\])"
     rf"(?P<rest>{_ATTRIBUTES})(?:>|\\+u003e)",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"private", re.IGNORECASE)
+_BEFORE_NAME = re.compile(r"(?:<|\\+u003c)\s{0,20}(?:\\{0,8}/)?\s{0,20}$", re.IGNORECASE)
+_MOST_BEFORE_NAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,6 @@ def private_spans(text: str, *, depth: int = 0) -> tuple[list[tuple[int, int]], 
     Returns:
         Sorted spans (start, end) in characters, and how many tags are open at the end.
     """
-    if not depth and not _MENTION.search(text):
-        return [], 0
     spans: list[tuple[int, int]] = []
     opened_at = 0
     for start, end, step in _tags(text):
@@ -80,11 +81,28 @@ def private_spans(text: str, *, depth: int = 0) -> tuple[list[tuple[int, int]], 
 
 def _tags(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, step): step 1 opens, -1 closes, 0 is self-closing."""
-    for tag in _TAG.finditer(text):
-        if tag["close"]:
-            yield *tag.span(), -1
-        else:
-            yield *tag.span(), 0 if tag["rest"].rstrip().endswith("/") else 1
+    plain = folded(text)
+    done = 0
+    at = plain.find(b"private")
+    while at >= 0:
+        tag = _tag_around(text, at, done)
+        if tag is not None:
+            done = tag.end()
+            yield *tag.span(), _step(tag)
+        at = plain.find(b"private", at + 1)
+
+
+def _tag_around(text: str, at: int, done: int) -> re.Match[str] | None:
+    if at < done:
+        return None
+    head = _BEFORE_NAME.search(text, max(done, at - _MOST_BEFORE_NAME_CHARS), at)
+    return _TAG.match(text, head.start()) if head else None
+
+
+def _step(tag: re.Match[str]) -> int:
+    if tag["close"]:
+        return -1
+    return 0 if tag["rest"].rstrip().endswith("/") else 1
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:

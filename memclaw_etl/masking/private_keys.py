@@ -22,46 +22,60 @@ _HEADERS = re.compile(
 )
 _RUN = re.compile(r"[A-Za-z0-9+/]{16}")
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9+/=]*")
-_SEPARATOR = r"(?:\s|\\+[nr]|[\"'+>*#|])"
-_LAST_LINE = re.compile(
-    rf"{_SEPARATOR}{{1,40}}([A-Za-z0-9+/=]{{1,15}}(?={_SEPARATOR}{{0,40}}-----)|-----[A-Z][A-Z ]{{2,40}}KEY-----)"
-)
+_SEPARATOR = r"(?:\s|\\+[nr]|[\"'+>*#|\\])"
+_BREAK = re.compile(r"\n|\\+[nr]")
+_SHORT_ALONE = re.compile(r"(?:\s|\\+[nr]){1,8}([A-Za-z0-9+/]{1,15}={1,2})")
+_SHORT_BEFORE = re.compile(rf"([A-Za-z0-9+/]{{1,15}}={{0,2}}){_SEPARATOR}{{0,40}}$")
 _LEAST_RUN_CHARS = 16
 _KEY_LINE = re.compile(r"^[\s>|*#\"'+]*([A-Za-z0-9+/]{16,}={0,2})[\s\"'+\\nr,]*$")
 _MOST_GAP_CHARS = 120
 
 
 def look_pem(text: str, start: int, end: int) -> Iterator[Finding]:
-    """The anchor is the `PRIVATE KEY` of a marker line; the marker lines go with the key."""
+    """The anchor is the `PRIVATE KEY` of a marker line; the marker lines stay."""
     close = _CLOSE.match(text, end)
     if close is None:
         return
     window = max(0, start - 60)
-    if begin := _BEGIN.search(text, window, start):
-        last = _end_of_key(text, close.end())
-        if last is not None:
-            yield Finding(_KIND, begin.start(), last)
+    if _BEGIN.search(text, window, start):
+        span = _after(text, close.end())
+        if span is not None:
+            yield Finding(_KIND, *span)
     elif marker := _END.search(text, window, start):
-        first = _start_of_key(text, marker.start())
-        if first is not None:
-            yield Finding(_KIND, first, close.end())
+        span = _before(text, marker.start())
+        if span is not None:
+            yield Finding(_KIND, *span)
 
 
-def _end_of_key(text: str, at: int) -> int | None:
-    """Where the key material that begins after `at` ends, or None when there is none."""
+def _after(text: str, at: int) -> tuple[int, int] | None:
+    """The key material that begins after `at`, or None when there is none."""
     headers = _HEADERS.match(text, at)
     at = headers.end() if headers else at
-    last = None
+    first = last = -1
     while (run := _RUN.search(text, at, at + _MOST_GAP_CHARS + _LEAST_RUN_CHARS)) is not None:
-        if text.find("-----", at, run.start()) >= 0:
-            break
         whole = _REST_OF_RUN.match(text, run.start())
-        if whole is None or (last is None and not _is_key_line(whole[0])):
-            return None
+        if (
+            whole is None
+            or "-----" in text[at : run.start()]
+            or "[MASKED:" in text[at : run.start()]
+        ):
+            break
+        if first < 0:
+            if not _is_key_line(whole[0]):
+                return None
+            first = whole.start()
         at = last = whole.end()
-    if last is None:
-        return None
-    short = _LAST_LINE.match(text, last)
+    return (first, _short_last_line(text, last)) if first >= 0 else None
+
+
+def _short_last_line(text: str, last: int) -> int:
+    """Key material may end in a line that is too short to be taken for one by itself."""
+    marker = text.find("-----", last, last + 2 * _MOST_GAP_CHARS)
+    if marker < 0:
+        alone = _SHORT_ALONE.match(text, last)
+        return alone.end(1) if alone else last
+    breaks = list(_BREAK.finditer(text, last, marker))
+    short = _SHORT_BEFORE.search(text, last, breaks[-1].start() if breaks else marker)
     return short.end(1) if short else last
 
 
@@ -69,21 +83,20 @@ def _is_key_line(run: str) -> bool:
     return len(run) >= 40 or is_random(run, least_chars=_LEAST_RUN_CHARS)
 
 
-def _start_of_key(text: str, marker: int) -> int | None:
-    """The head was cut off: where the lines of key material in front of an end marker start."""
-    stop = text.rfind("\n", 0, marker)
-    first = None
+def _before(text: str, marker: int) -> tuple[int, int] | None:
+    """The head was cut off: lines of key material in front of an end marker."""
+    stop = text.rfind("\n", max(0, marker - 60), marker)
+    first = last = -1
     while stop > 0:
         newline = text.rfind("\n", max(0, stop - 400), stop)
         if newline < 0 and stop > 400:
             break
-        begin = newline + 1
-        line = _KEY_LINE.match(text[begin:stop])
+        line = _KEY_LINE.match(text[newline + 1 : stop])
         if line is None:
             break
-        first = begin + line.start(1)
-        stop = begin - 1
-    return first
+        first, last = newline + 1 + line.start(1), max(last, newline + 1 + line.end(1))
+        stop = newline
+    return (first, last) if first >= 0 else None
 
 
 def look_encoded(text: str, start: int, end: int) -> Iterator[Finding]:

@@ -10,18 +10,18 @@ from memclaw_etl.masking.values import entropy, is_hex, is_path, is_placeholder,
 _QUOTE = r"(?P<quote>\\*[\"'`*]{1,2}|)"
 _TOLD = re.compile(
     rf"""(?xi)
-    [\w.\-]{{0,30}}(?:'s)?(?:\s(?:key|access\ key|password|code|phrase|for\ \S{{1,40}}(?:\s\w{{1,20}})?|\w{{1,15}}\ password))?
+    [\w.\-]{{0,30}}+(?:'s)?+(?:\s(?:key|access\ key|password|code|phrase|for\ \S{{1,40}}(?:\s\w{{1,20}})?|\w{{1,15}}\ password))?
     (?:,?\s+(?:type|enter|use|try|just|now|again|still|currently|should\ be|will\ be|has\ been|changed|set|reset))?
     (?:\s*(?:->|=>|[:=–—-])\s+|\s+(?:is|was|to|are|=)(?::|\s+now)?\s+|\s+)
     (?:(?:still|now|just|probably)\s+)?
-    {_QUOTE}(?P<value>[^\s"'`<>|,]{{6,300}})
+    {_QUOTE}(?P<value>[^\s"'`<>|,\\&]{{6,300}})
     """
 )
 _ASKED = re.compile(
-    r"[^\n?]{0,120}\?[ \t]{0,4}\n(?:\s{0,4}(?:\[?\w{2,12}\]?:?|>)\s{1,3})?(?P<value>[^\s\"'`<>]{8,200})[ \t]{0,4}(?=\n|$)"
+    r"[^\n?]{0,120}+\?[ \t]{0,4}\n(?:\s{0,4}(?:\[?\w{2,12}\]?:?|>)\s{1,3})?(?P<value>[^\s\"'`<>]{8,200})[ \t]{0,4}(?=\n|$)"
 )
 _HERE = re.compile(
-    r"[^\n:]{0,60}:[ \t]{0,4}\n{1,2}[ \t>`]{0,6}(?P<value>[^\s\"'`<>]{10,400})[ \t`]{0,4}(?=\n|$)"
+    r"[^\n:]{0,60}+:[ \t]{0,4}\n{1,2}[ \t>`]{0,6}(?P<value>[^\s\"'`<>]{10,400})[ \t`]{0,4}(?=\n|$)"
 )
 _APP_PASSWORD = re.compile(
     r"(?:\s+(?:is|=|:))?:?\s{1,3}(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])"
@@ -32,9 +32,10 @@ _OTP = re.compile(
 _SQL = re.compile(
     r"(?i)\s{1,4}(?:with\s{1,2}\S{1,40}\s{1,2}(?:by|as)\s{1,4}|by\s{1,4}(?:password\s{1,2})?)?(?P<quote>\\*[\"']|)(?P<value>[^\s\"'`]{4,200})"
 )
-_SQL_VERB = re.compile(r"(?i)\b(?:create|alter|grant|set)\s[^\n]{0,200}$")
+_SQL_VERB = re.compile(r"(?i)\b(?:create|alter|grant|set)\s")
 _NETRC = re.compile(r"(?:machine|login|user(?:name)?|account)\s{1,4}\S{1,100}\s{1,6}$")
 _SPACED = re.compile(r"\s{1,4}(?P<value>[^\s\"'`<>]{4,200})")
+_MOST_STATEMENT_CHARS = 240
 _TRAIL = ".,;:!?)]}*\\"
 _LETTER_DIGIT = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*\d)")
 
@@ -106,7 +107,7 @@ def look_otp(text: str, start: int, end: int) -> Iterator[Finding]:
 def look_sql(text: str, start: int, end: int) -> Iterator[Finding]:
     """`IDENTIFIED BY '...'` and `... PASSWORD '...'` in statements about users."""
     found = _SQL.match(text, end)
-    if found is None or not _SQL_VERB.search(text, max(0, start - 220), start):
+    if found is None or not _SQL_VERB.search(text, _line_start(text, start), start):
         return
     value = found["value"].rstrip(";,)") if not found["quote"] else found["value"]
     if (
@@ -117,6 +118,12 @@ def look_sql(text: str, start: int, end: int) -> Iterator[Finding]:
     ):
         return
     yield Finding("sql-password", found.start("value"), found.start("value") + len(value))
+
+
+def _line_start(text: str, at: int) -> int:
+    return max(
+        text.rfind("\n", max(0, at - _MOST_STATEMENT_CHARS), at) + 1, at - _MOST_STATEMENT_CHARS, 0
+    )
 
 
 def look_netrc(text: str, start: int, end: int) -> Iterator[Finding]:

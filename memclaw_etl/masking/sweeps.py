@@ -10,10 +10,16 @@ _DISCORD_TAIL = re.compile(r"\.[\w\-]{6}\.[\w\-]{27,40}")
 _DISCORD_HEAD = re.compile(r"[MNO][\w\-]{23,25}$")
 _TELEGRAM_TAIL = re.compile(r":[A-Za-z0-9_\-]{35}(?![A-Za-z0-9_\-])")
 _TELEGRAM_HEAD = re.compile(r"(?<![\w.:])\d{8,10}$")
+_AIRTABLE_TAIL = re.compile(r"\.[0-9a-f]{64}(?![0-9a-f])")
+_AIRTABLE_HEAD = re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}$")
 
 
 def sweep(text: str) -> Iterator[Finding]:
-    """Find bot tokens of Discord (three parts) and Telegram (number, colon, 35 characters)."""
+    """Find tokens of Discord (three parts), Telegram (number, colon, text) and Airtable."""
+    for tail in _AIRTABLE_TAIL.finditer(text):
+        head = _AIRTABLE_HEAD.search(text, max(0, tail.start() - 18), tail.start())
+        if head is not None:
+            yield Finding("airtable-token", head.start(), tail.end())
     for tail in _DISCORD_TAIL.finditer(text):
         head = _DISCORD_HEAD.search(text, max(0, tail.start() - 26), tail.start())
         if head is not None and is_random(head[0] + tail[0], least_chars=50):

@@ -14,10 +14,9 @@ from memclaw_etl.masking.rule import Rule
 from memclaw_etl.masking.token_shapes import SHAPES, Shape
 from memclaw_etl.masking.values import entropy, is_placeholder, is_random
 
-_BEFORE = re.compile(r"[A-Za-z0-9]")
 _SCHEME = re.compile(r"https?://[\w.\-]{0,70}$")
 _ESCAPED_LETTER = re.compile(r"\\[nrt]$|%[0-9A-Fa-f]{2}$")
-_WRAPPED = re.compile(r"\\?\r?\n[ \t>|+#*]{0,8}(?P<rest>[A-Za-z0-9_\-]{20,300})(?=\s|$)")
+_WRAPPED = re.compile(r"\\?\r?\n[ \t>|+#*]{0,8}(?P<rest>[A-Za-z0-9_\-.]{20,600})(?=\s|$)")
 
 
 class _Token(NamedTuple):
@@ -56,9 +55,12 @@ def _scheme_chars(text: str, start: int, shape: Shape) -> int:
 
 
 def _continues_word(text: str, start: int) -> bool:
-    if start == 0 or not _BEFORE.match(text[start - 1]):
+    if start == 0:
         return False
-    return _ESCAPED_LETTER.search(text[max(0, start - 3) : start]) is None
+    before = text[start - 1]
+    if not before.isascii() or not before.isalnum():
+        return False
+    return _ESCAPED_LETTER.search(text, max(0, start - 3), start) is None
 
 
 def _is_secret(token: str, shape: Shape) -> bool:

@@ -52,8 +52,8 @@ def look_softlayer(text: str, start: int, end: int) -> Iterator[Finding]:
 
 
 _LINK = re.compile(r"(?P<value>[A-Za-z0-9_\-.~%]{20,400})")
-_LINK_PATH = re.compile(
-    r"(?i)://[^\s\"'<>]{0,200}(?:login|signin|sign-in|invite|reset|verify|confirm|magic|activate|auth|accept|join|session)[^\s\"'<>]{0,100}$"
+_LINK_WORD = re.compile(
+    r"(?i)login|sign-?in|invite|reset|verify|confirm|magic|activate|auth|accept|join|session"
 )
 
 
@@ -62,7 +62,8 @@ def look_link(text: str, start: int, end: int) -> Iterator[Finding]:
     found = _LINK.match(text, end)
     if found is None or not is_random(found["value"], least_chars=20):
         return
-    if _LINK_PATH.search(text, max(0, start - 320), start):
+    address = text[max(0, start - 320) : start].split()[-1:]
+    if address and "://" in address[0] and _LINK_WORD.search(address[0]):
         yield Finding("sign-in-link", *found.span("value"))
 
 

@@ -40,9 +40,12 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _CAMEL_TAIL = re.compile(r"^[A-Za-z]+\d{0,3}$")
 
 
+_SAMPLE_CHARS = 256
+
+
 def is_placeholder(value: str) -> bool:
     """A stand-in, a reference to where the value is kept, or our own mask."""
-    return _PLACEHOLDER.search(value) is not None
+    return _PLACEHOLDER.search(value[:_SAMPLE_CHARS]) is not None
 
 
 def is_code(value: str) -> bool:
@@ -84,7 +87,11 @@ def entropy(value: str) -> float:
 
 
 def is_random(value: str, *, least_chars: int) -> bool:
-    """Enough characters, of mixed classes, in no order that words or numbers have."""
+    """Enough characters, of mixed classes, in no order that words or numbers have.
+
+    Judged by the first 256 characters.
+    """
+    value = value[:_SAMPLE_CHARS]
     if len(value) < least_chars or entropy(value) < _least_entropy(len(value)):
         return False
     digits = sum(char.isdigit() for char in value)
