@@ -3,9 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -13,11 +12,11 @@ import dagster as dg
 
 from assets.partitions import NO_RETRY_TAGS
 from memclaw_etl.service import planning
-from memclaw_etl.service.planning import Batch
+from memclaw_etl.service.planning import Batch, Watch
 from memclaw_etl.service.summary import RunSummary, summarise
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.windows.scan import Scan, no_progress
+from memclaw_etl.windows.scan import Scan
 from sensors.asking import ask_for_owed, tags_of
 from sensors.orphans import end_orphans
 
@@ -59,18 +58,6 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _say_nothing(batch: Batch) -> None:
-    del batch
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Callbacks by which a long run shows what it does."""
-
-    on_trail: Callable[[int, int], None] = no_progress
-    on_batch: Callable[[Batch], None] = _say_nothing
 
 
 def run_all(

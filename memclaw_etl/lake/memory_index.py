@@ -4,6 +4,7 @@ It is derived state: `rebuild` makes it anew. This is the only module that impor
 """
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -39,6 +40,7 @@ IN_LIST_MAX = 2_000
 VECTOR_INDEX_ROWS = 50_000
 """Below this a flat scan is as fast as an IVF index (measured, DESIGN section 5)."""
 VECTOR_PROBES = 32
+"""Of sqrt(rows) partitions. At 99k real and perturbed vectors it found 0.985 of the nearest 20."""
 KEEP_VERSIONS = timedelta(hours=1)
 """Older versions go on `optimize`; must exceed the longest reader."""
 
@@ -48,6 +50,7 @@ _SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
     "tenant_id": Bitmap(),
     "namespace": Bitmap(),
     "memory_type": Bitmap(),
+    "status": Bitmap(),
     "node_ids": LabelList(),
     "ts_valid_end": BTree(),
 }
@@ -157,15 +160,15 @@ class MemoryIndex:
     ) -> pa.Table:
         """Nearest rows by cosine, best first, with `_distance` = 1 - similarity."""
         query = LanceVectorQueryBuilder(self._table, vector, VECTOR)
-        query = query.distance_type("dot").nprobes(VECTOR_PROBES).where(scope.predicate())
+        query = query.distance_type("cosine").nprobes(VECTOR_PROBES).where(scope.predicate())
         return query.limit(limit).select([*columns, "_distance"]).to_arrow()
 
     def by_id(
-        self, memory_ids: Collection[str], *, tenant_id: str, with_vectors: bool = False
+        self, memory_ids: Collection[str], *, tenant_id: str, columns: Sequence[str]
     ) -> pa.Table:
         """Give the tenant's rows with these ids, in no order; unknown ids are absent."""
         where = f"{in_list('memory_id', memory_ids)} AND tenant_id = {quoted(tenant_id)}"
-        return self._rows(where, self._columns(with_vectors=with_vectors))
+        return self._rows(where, columns)
 
     def optimize(self, *, keep_versions: timedelta = KEEP_VERSIONS) -> None:
         """Compact files, bring the indexes up to date and drop versions older than given.
@@ -249,11 +252,13 @@ class MemoryIndex:
         """Make the indexes that are missing and worth it."""
         indexed = {column for index in self._table.list_indices() for column in index.columns}
         count = self.count()
-        for column, config in _SCALAR_INDEXES.items():
+        for column, kind in _SCALAR_INDEXES.items():
             if count and column not in indexed:
-                self._table.create_index(column, config=config)
+                self._table.create_index(column, config=kind)
         if count >= VECTOR_INDEX_ROWS and VECTOR not in indexed:
-            self._table.create_index(VECTOR, config=IvfFlat(distance_type="dot"))
+            partitions = math.isqrt(count)  # the default, one per 4,096 rows, probes nearly all
+            config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+            self._table.create_index(VECTOR, config=config)
 
 
 def _open_or_create(database: lancedb.DBConnection, schema: pa.Schema) -> LanceTable:

@@ -35,6 +35,8 @@ MEMORY_FIELDS = (
     pa.field("content", pa.string(), nullable=False),
     pa.field("item_ids", pa.list_(pa.string()), nullable=False),
     pa.field("evidence", pa.list_(_EVIDENCE), nullable=False),
+    pa.field("first_epoch", pa.int64(), nullable=False),
+    pa.field("first_seq", pa.int64(), nullable=False),
     pa.field("ts_valid_start", UTC_TIME),
     pa.field("ts_valid_end", UTC_TIME),
     pa.field("status", pa.string(), nullable=False),
@@ -46,7 +48,10 @@ MEMORY_FIELDS = (
     pa.field("search_text", pa.string(), nullable=False),
     pa.field("row_hash", pa.string(), nullable=False),
 )
-"""What a caller gives per memory, besides the vector. `row_hash` covers all other fields."""
+"""What a caller gives per memory, besides the vector. `row_hash` covers all other fields.
+
+`first_epoch` and `first_seq` say where in the trail of `node_id` the memory begins.
+"""
 
 
 def memory_schema(dimension: int) -> pa.Schema:

@@ -20,6 +20,18 @@ class Batch:
     partition_keys: tuple[str, ...]
 
 
+def _say_nothing(batch: Batch) -> None:
+    del batch
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Callbacks by which a long run shows what it does."""
+
+    on_trail: Callable[[int, int], None] = no_progress
+    on_batch: Callable[[Batch], None] = _say_nothing
+
+
 def owed(bench: Bench, *, limit: int, interviewer: str | None = None) -> list[Window]:
     """What is owed now, oldest first. Leases of dead processes are freed before."""
     resource = bench.endpoint(interviewer or bench.settings.interviewer)

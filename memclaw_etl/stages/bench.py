@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from memclaw_etl.errors import UsageError
@@ -48,12 +49,20 @@ class Bench:
     @cached_property
     def index(self) -> MemoryIndex:
         """The memory index of this lake."""
+        return self.open_index()
+
+    def open_index(self) -> MemoryIndex:
+        """Open the memory index anew (after it was dropped)."""
         return MemoryIndex.open(
             self.index_uri,
             dimension=self.embedder.dimension,
             model_id=self.embedder.model_id,
             ledger_id=self.ledger.ledger_id,
         )
+
+    def memory_rows(self) -> pa.Table:
+        """Every row of the memory index, without vectors."""
+        return self.index.all_rows()
 
     @property
     def index_uri(self) -> str:

@@ -39,7 +39,7 @@ def remember(
     due = [window for window, file, before in ready if not _is_done(bench, window, file, before)]
     with bench.ledger.read() as tx:
         touched = results.touched(tx, [window.window_id for window in due])
-    with _only_writer(bench, sorted(set(touched.values())), run_id=run_id):
+    with only_writer(bench, sorted(set(touched.values())), run_id=run_id):
         report.totals = _publish(bench, set(touched))
         with bench.ledger.write() as tx:
             for window, file, before in ready:
@@ -135,7 +135,7 @@ def _mark(tx: Connection, bench: Bench, window: Window, file: StageFile) -> Done
 
 
 @contextmanager
-def _only_writer(bench: Bench, scopes: Sequence[str], *, run_id: str) -> Iterator[None]:
+def only_writer(bench: Bench, scopes: Sequence[str], *, run_id: str) -> Iterator[None]:
     """Hold the lease of every scope; all or none, so that two runs cannot block each other."""
     names = [f"scope:{scope}" for scope in scopes]
     holder = Holder.here(run_id)

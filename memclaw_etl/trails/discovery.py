@@ -160,25 +160,28 @@ def _short_hash(text: str) -> str:
     return hashlib.sha1(os.fsencode(text), usedforsecurity=False).hexdigest()[:8]
 
 
-def open_trail(trail: TrailFile) -> BinaryIO:
+def open_trail(real_path: Path, *, root: Path, node_id: str) -> BinaryIO:
     """Open a trail for reading, by its real path and only while that still lies under the root.
 
     Raises:
         TrailUnreadableError: it vanished, may not be read, is no regular file, or was replaced by
             a link that leads elsewhere.
     """
-    if Path(os.path.realpath(trail.real_path)) != trail.real_path:
-        raise _unreadable(trail, "a link stands in its place")
+    if Path(os.path.realpath(real_path)) != real_path or not real_path.is_relative_to(root):
+        raise _unreadable(real_path, node_id, "a link stands in its place")
     try:
-        handle = os.open(trail.real_path, _OPEN_FLAGS)
+        handle = os.open(real_path, _OPEN_FLAGS)
     except OSError as error:
-        raise _unreadable(trail, error.strerror or "unknown reason") from error
+        raise _unreadable(real_path, node_id, error.strerror or "unknown reason") from error
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise _unreadable(trail, "it is no regular file")
+        raise _unreadable(real_path, node_id, "it is no regular file")
     return os.fdopen(handle, "rb")
 
 
-def _unreadable(trail: TrailFile, reason: str) -> TrailUnreadableError:
-    message = f"trail of node {trail.node_id} cannot be opened: {reason}"
-    return TrailUnreadableError(message, resource=f"trail:{trail.node_id}")
+def _unreadable(real_path: Path, node_id: str, reason: str) -> TrailUnreadableError:
+    message = (
+        f"node {node_id}: the trail {real_path} cannot be read: {reason};"
+        " nothing is lost, it is tried again later"
+    )
+    return TrailUnreadableError(message, resource=f"trail:{node_id}")

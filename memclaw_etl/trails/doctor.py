@@ -77,7 +77,7 @@ def examine_file(trail: TrailFile) -> FileReport:
     """Read one trail to its end and count what is in it."""
     types: Counter[str] = Counter()
     try:
-        with open_trail(trail) as file:
+        with open_trail(trail.real_path, root=trail.root, node_id=trail.node_id) as file:
             lines = _counted(read_lines(file, Position()), types)
             outcomes = list(look_lines(trail.kind, lines, DecoderState()))
     except (TrailUnreadableError, OSError) as error:

@@ -20,7 +20,7 @@ from memclaw_etl.windows.read import (
     closed,
     digest,
     fingerprints,
-    open_trail,
+    open_node,
     read_from,
     state_of,
     stored_form,
@@ -62,7 +62,7 @@ def pin_trail(
         TrailUnreadableError: the trail cannot be opened or read.
         BusyError: the ledger stays locked.
     """
-    with open_trail(node) as file:
+    with open_node(node) as file:
         size = os.fstat(file.fileno()).st_size
         done = Pinned()
         if (why := _rewritten(file, node, size)) is not None:

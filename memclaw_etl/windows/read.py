@@ -4,17 +4,16 @@ Both go through the same functions, so that a window decodes to what was pinned.
 """
 
 import hashlib
-import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from memclaw_etl.errors import TrailRewrittenError, TrailUnreadableError
+from memclaw_etl.errors import TrailRewrittenError
 from memclaw_etl.lake.ledger import Node, Window
 from memclaw_etl.trails import decode
+from memclaw_etl.trails.discovery import open_trail
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
@@ -37,32 +36,13 @@ class ReadLine:
     outcome: LineOutcome
 
 
-def open_trail(node: Node) -> BinaryIO:
-    """Open a node's trail read-only, by its real path, which must still lie under its root.
+def open_node(node: Node) -> BinaryIO:
+    """Open a node's trail read-only.
 
     Raises:
         TrailUnreadableError: it is gone, is no regular file, or may not be read.
     """
-    path = Path(node.path)
-    try:
-        real = path.resolve(strict=True)
-        if not real.is_relative_to(Path(node.root)):
-            raise _unreadable(node, "its real path left the source's folder")
-        file = real.open("rb")
-    except OSError as error:
-        raise _unreadable(node, os.strerror(error.errno or 0).lower()) from error
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise _unreadable(node, "it is no regular file")
-    return file
-
-
-def _unreadable(node: Node, why: str) -> TrailUnreadableError:
-    return TrailUnreadableError(
-        f"node {node.node_id}: the trail {node.path} cannot be read: {why};"
-        " nothing is lost, it is tried again later",
-        resource=f"trail:{node.tenant_id}/{node.node_id}",
-    )
+    return open_trail(Path(node.real_path), root=Path(node.root), node_id=node.node_id)
 
 
 def state_of(stored: object) -> DecoderState:
@@ -150,7 +130,7 @@ def read_window(node: Node, window: Window) -> Assembled:
     """
     kind = TrailKind(node.kind)
     state = state_of(window.decoder_state)
-    with open_trail(node) as file:
+    with open_node(node) as file:
         lines = list(_pinned_lines(kind, file, window, state))
     if digest(lines) != window.sha256:
         raise TrailRewrittenError(

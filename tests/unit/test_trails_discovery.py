@@ -185,15 +185,15 @@ def test_a_missing_root_is_an_error_and_not_nothing(tmp_path: Path) -> None:
 def test_a_trail_is_opened_where_it_was_found(tmp_path: Path) -> None:
     make(tmp_path, "a.jsonl", "b.jsonl")
     trail, other = find(tmp_path).trails
-    with open_trail(trail) as file:
+    with open_trail(trail.real_path, root=trail.root, node_id=trail.node_id) as file:
         assert file.read() == b"{}\n"
     trail.path.unlink()
     with pytest.raises(TrailUnreadableError, match="cc:abc:a"):
-        open_trail(trail)
+        open_trail(trail.real_path, root=trail.root, node_id=trail.node_id)
     trail.path.symlink_to(other.path)
     with pytest.raises(TrailUnreadableError, match="link"):
-        open_trail(trail)
+        open_trail(trail.real_path, root=trail.root, node_id=trail.node_id)
     trail.path.unlink()
     os.mkfifo(trail.path)
     with pytest.raises(TrailUnreadableError, match="regular"):
-        open_trail(trail)
+        open_trail(trail.real_path, root=trail.root, node_id=trail.node_id)

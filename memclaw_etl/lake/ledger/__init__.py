@@ -17,6 +17,7 @@ from memclaw_etl.lake.ledger import (
 )
 from memclaw_etl.lake.ledger.database import Ledger, open_ledger, utc_now
 from memclaw_etl.lake.ledger.leases import Holder
+from memclaw_etl.lake.ledger.tables import ledger_frame
 from memclaw_etl.lake.ledger.values import (
     PASSABLE,
     Claim,
@@ -44,6 +45,7 @@ __all__ = [
     "commit",
     "decisions",
     "leases",
+    "ledger_frame",
     "nodes",
     "open_ledger",
     "pins",

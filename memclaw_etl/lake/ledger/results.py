@@ -33,6 +33,12 @@ def all_files(connection: Connection, stage: Stage) -> list[StageFile]:
     return [StageFile(**row._mapping) for row in rows]
 
 
+def keys_of_windows(connection: Connection) -> dict[str, str]:
+    """window_id -> partition key, of every window."""
+    rows = connection.execute(select(windows.c.window_id, windows.c.partition_key))
+    return {row.window_id: row.partition_key for row in rows}
+
+
 def set_current(connection: Connection, file: StageFile) -> None:
     """Point the ledger at a new file of a stage. The file must be durable already."""
     row = {name: getattr(file, name) for name in StageFile.__dataclass_fields__}
@@ -113,6 +119,12 @@ def all_groups(connection: Connection) -> list[str]:
     """Every group that has a live item."""
     rows = connection.execute(select(live_items.c.group_key).distinct())
     return sorted(row.group_key for row in rows)
+
+
+def all_scopes(connection: Connection) -> list[str]:
+    """Every scope that has a live item."""
+    rows = connection.execute(select(live_items.c.scope).distinct())
+    return sorted(row.scope for row in rows)
 
 
 def live_item_ids(connection: Connection, window_ids: Sequence[str]) -> set[tuple[str, str]]:

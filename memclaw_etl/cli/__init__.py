@@ -1,0 +1,43 @@
+"""The command line: a thin adapter over the service layer.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 findings or failed windows,
+2 usage or settings, 75 try again later, 130 interrupted (nothing is lost by that).
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from rich.markup import escape
+
+from memclaw_etl.cli import deciding, looking, pipes, recalling, running
+from memclaw_etl.cli.show import errors
+from memclaw_etl.errors import MemclawError
+
+app = typer.Typer(
+    name="memclaw-etl",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Turns AI agents' trails into typed memories that people and agents can recall.\n\n"
+    "Start with [bold]memclaw-etl demo[/bold]; then list your own trails in memclaw.toml or give"
+    " them to [bold]memclaw-etl run --source KIND=PATH[/bold].",
+)
+for module in (running, looking, recalling, pipes, deciding):
+    module.add_to(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; every error that we know is one line and an exit code."""
+    try:
+        app(args=list(arguments) if arguments is not None else None)
+    except MemclawError as error:
+        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        errors.print("interrupted: nothing is lost, run the same command again to go on")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

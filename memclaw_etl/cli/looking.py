@@ -1,0 +1,198 @@
+"""`status`, `lineage`, `audit`, `sql` and `doctor`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from memclaw_etl.cli.options import (
+    DEFAULT,
+    HomeOption,
+    IncludeOption,
+    JsonOption,
+    TenantOption,
+    open_bench,
+    source,
+)
+from memclaw_etl.cli.show import errors, out, print_json, print_table
+from memclaw_etl.lake.views import VIEWS, query
+from memclaw_etl.service.audit import audit as audit_home
+from memclaw_etl.service.home import this_machine
+from memclaw_etl.service.lineage import Lineage
+from memclaw_etl.service.lineage import lineage as trace
+from memclaw_etl.service.planning import source_of
+from memclaw_etl.service.status import status as node_status
+from memclaw_etl.settings import load_settings
+from memclaw_etl.trails.doctor import DoctorReport, examine
+
+TEXT_CHARS = 300
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command(rich_help_panel="Look")(status)
+    app.command(rich_help_panel="Look")(lineage)
+    app.command(rich_help_panel="Look")(audit)
+    app.command(rich_help_panel="Look")(sql)
+    app.command(rich_help_panel="Look")(doctor)
+
+
+def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show where every node stands: what is read, done, held, failed, and what is wrong."""
+    rows = node_status(open_bench(home))
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        "",
+        ["node", "source", "last_seq", "head_seq", "lag", "committed", "held", "failed",
+         "quarantined", "last interview", "problem"],
+        (
+            (
+                row.node_id, row.source, row.last_seq, row.head_seq, row.lag, row.committed,
+                row.held, row.failed, row.quarantined,
+                f"{row.last_interview_at:%Y-%m-%d %H:%M}" if row.last_interview_at else None,
+                row.problem_code,
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+    for row in rows:
+        if row.problem:
+            errors.print(
+                f"[yellow]{row.problem_code}[/yellow] {escape(row.problem)}", soft_wrap=True
+            )
+        if row.unknown:
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in row.unknown.items())
+            errors.print(f"[yellow]unknown lines[/yellow] {row.node_id}: {escape(kinds)}")
+
+
+def lineage(
+    memory_id: Annotated[str, typer.Argument(help="As `recall` and `memories` print it.")],
+    tenant: TenantOption = DEFAULT,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Trace a memory to its report item, chunk and trail lines, with all versions."""
+    traced = trace(open_bench(home), memory_id, tenant_id=tenant)
+    if as_json:
+        print_json(traced.as_json())
+    else:
+        _print_lineage(traced)
+
+
+def _print_lineage(traced: Lineage) -> None:
+    memory = traced.memory
+    out.print(
+        f"[bold]memory[/bold] {memory.memory_id} ({memory.memory_type}, {memory.status})\n"
+        f"  {escape(memory.content)}",
+        soft_wrap=True,
+    )
+    for step in traced.steps:
+        out.print(
+            f"[bold]item[/bold] {step.item_id} ({step.section})\n"
+            f"  said by {step.interviewer}, version {step.prompt_version},"
+            f" model {step.model or 'none'}, masker {step.masker_version}\n"
+            f"[bold]window[/bold] {step.partition_key} ({step.window_state})\n"
+            f"  {step.attempt_id}, trail sha256 {step.trail_sha256[:12]}\n"
+            f"[bold]chunk[/bold] {step.chunk_index} of {step.chunk_file}",
+            soft_wrap=True,
+        )
+        for line in step.lines:
+            when = f"{line.ts:%Y-%m-%d %H:%M:%S}" if line.ts else "no time"
+            text = " ".join(line.text.split())
+            short = text if len(text) <= TEXT_CHARS else f"{text[: TEXT_CHARS - 1]}…"
+            copies = f" [dim](also at {', '.join(line.copies)})[/dim]" if line.copies else ""
+            out.print(
+                f"[bold]line[/bold] {line.file}:{line.seq} {when} {line.role}{copies}\n"
+                f"  {escape(short)}",
+                soft_wrap=True,
+            )
+
+
+def audit(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Re-derive and compare: gaps, duplicates, leaks, grounding, watermarks. Exit 1 on findings."""
+    findings = audit_home(open_bench(home))
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    elif findings:
+        print_table(
+            "findings", ["check", "where", "what"],
+            ((one.check, one.where, one.message) for one in findings),
+        )  # fmt: skip
+    else:
+        out.print("audit: no finding")
+    raise typer.Exit(1 if findings else 0)
+
+
+def sql(
+    statement: Annotated[str, typer.Argument(help="DuckDB SQL.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask with SQL across ledger, stage files and memories, also while a run is writing."""
+    bench = open_bench(home)
+    frame = query(
+        statement,
+        ledger=bench.ledger,
+        files=bench.files,
+        memories=bench.memory_rows,
+    )
+    if as_json:
+        print_json(frame.to_dicts())
+    else:
+        print_table("", frame.columns, frame.iter_rows())
+
+
+sql.__doc__ = f"{sql.__doc__}\n\n    Views: {', '.join(VIEWS)}."
+
+
+def doctor(
+    kind: Annotated[str, typer.Argument(help="claude_code, cursor or buffer.")],
+    path: Annotated[Path, typer.Argument(help="A file, a folder or the agent's own layout.")],
+    include: IncludeOption = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is in trails, without their content: what to send when one reads wrong.
+
+    Exit code 1 when a line could not be parsed or a trail could not be read.
+    """
+    machine = this_machine(load_settings(home))
+    report = examine(source_of(source(kind, path, tuple(include or ()))), machine12=machine)
+    if as_json:
+        print_json(report)
+    else:
+        _print_doctor(report)
+    raise typer.Exit(0 if report.is_clean else 1)
+
+
+def _print_doctor(report: DoctorReport) -> None:
+    print_table(
+        "trails",
+        ["file", "lines", "versions", "line types", "events", "noise", "unknown", "quarantined"],
+        (
+            (
+                file.path.name, file.lines, _counts(file.versions), _counts(file.line_types),
+                _counts(file.events), _counts(file.noise), _counts(file.unknown),
+                file.error or len(file.quarantined),
+            )
+            for file in report.files
+        ),
+    )  # fmt: skip
+    for file in report.files:
+        for lost in file.quarantined:
+            out.print(
+                f"{file.path.name}: seq {lost.seq}, offset {lost.byte_start},"
+                f" {lost.length_bytes} bytes: {lost.reason}"
+            )
+    if report.skipped:
+        out.print(f"passed over: {_counts(report.skipped)}")
+
+
+def _counts(counts: object) -> str:
+    if not isinstance(counts, dict):
+        return ""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -1,0 +1,93 @@
+"""Options that several commands share, and opening the home that they name."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from memclaw_etl.errors import UsageError
+from memclaw_etl.service.home import open_home
+from memclaw_etl.settings import DEFAULT_TENANT, SourceSettings, load_settings
+from memclaw_etl.stages.bench import Bench
+
+KINDS = ("claude_code", "cursor", "buffer")
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home", envvar="MEMCLAW_HOME", help="Where everything is kept (default ~/.memclaw)."
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document to stdout, nothing else.")
+]
+TenantOption = Annotated[str, typer.Option("--tenant", help="Whose memories.")]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="KIND=PATH",
+        help="Trails to read; KIND: claude_code, cursor, buffer; PATH: a file, a flat folder or"
+        " the agent's own folder. Repeat it. Default: the sources of memclaw.toml.",
+    ),
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include",
+        metavar="GLOB",
+        help="Project folders to read where PATH holds many projects. Without it none of them is"
+        " opened.",
+    ),
+]
+DEFAULT = DEFAULT_TENANT
+
+
+def open_bench(home: Path | None, **overrides: Any) -> Bench:  # noqa: ANN401 - the model validates
+    """Open a home, and name it to every process that is started from here."""
+    settings = load_settings(home, **overrides)
+    os.environ["MEMCLAW_HOME"] = str(settings.home)
+    return open_home(settings)
+
+
+def parse_sources(
+    given: list[str] | None, include: list[str] | None
+) -> list[SourceSettings] | None:
+    """Sources from `KIND=PATH` options; None when there are none.
+
+    Raises:
+        UsageError: an option is not KIND=PATH, or names an unknown kind.
+    """
+    if not given:
+        if include:
+            raise UsageError("--include belongs to --source KIND=PATH")
+        return None
+    return [_source(one, tuple(include or ())) for one in given]
+
+
+def _source(text: str, include: tuple[str, ...]) -> SourceSettings:
+    kind, equals, path = text.partition("=")
+    if not equals or kind not in KINDS or not path:
+        raise UsageError(
+            f"--source {text!r}: expected KIND=PATH with KIND one of {', '.join(KINDS)}"
+        )
+    return source(kind, Path(path), include)
+
+
+def source(kind: str, path: Path, include: tuple[str, ...]) -> SourceSettings:
+    """One source by kind and path.
+
+    Raises:
+        UsageError: there is no such kind.
+    """
+    try:
+        return SourceSettings.model_validate({"kind": kind, "root": path, "include": include})
+    except ValidationError:
+        raise UsageError(f"unknown kind {kind!r}; expected one of {', '.join(KINDS)}") from None
+
+
+def me() -> str:
+    """Who decides, for the audit trail of decisions."""
+    return os.environ.get("USER") or os.environ.get("USERNAME") or "command line"

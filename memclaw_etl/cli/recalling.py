@@ -1,0 +1,147 @@
+"""`recall` and `memories`."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from memclaw_etl.cli.options import DEFAULT, HomeOption, JsonOption, TenantOption, open_bench
+from memclaw_etl.cli.show import out, print_json, print_json_line
+from memclaw_etl.errors import UsageError
+from memclaw_etl.service.recalling import Answer, Question, answer_all, ask, list_memories
+from memclaw_etl.stages.bench import Bench
+
+_AGO = re.compile(r"(\d+)([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command(rich_help_panel="Recall")(recall)
+    app.command(rich_help_panel="Recall")(memories)
+
+
+def recall(
+    query: Annotated[str | None, typer.Argument(help="The question, in plain words.")] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            help='Many questions: a file of {"query_id", "question", "conversation"?} per line;'
+            ' prints {"query_id", "ranked", "chars"} per line.',
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 10,
+    memory_type: Annotated[
+        str | None, typer.Option("--type", help="Only this type, for example decision.")
+    ] = None,
+    node: Annotated[str | None, typer.Option("--node", help="Only from this node.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="Only of this project.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", help="Valid at or after: 2026-03-01, an ISO time, 7d, 12h or 4w."),
+    ] = None,
+    tenant: TenantOption = DEFAULT,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find memories by meaning and by words, best first, each with where it comes from."""
+    if (query is None) == (queries is None):
+        raise UsageError("give either a question or --queries FILE")
+    bench = open_bench(home)
+    if queries is not None:
+        _recall_file(bench, queries, k=k, tenant=tenant)
+        return
+    hits = ask(
+        bench, query or "", k=k, memory_type=memory_type, node=node, namespace=namespace,
+        since=parse_since(since, now=datetime.now(UTC)), tenant=tenant,
+    )  # fmt: skip
+    if as_json:
+        print_json(hits)
+    else:
+        print_hits(hits)
+
+
+def memories(
+    as_lines: Annotated[
+        bool, typer.Option("--json-lines", help="One JSON object per memory and line.")
+    ] = False,
+    tenant: TenantOption = DEFAULT,
+    home: HomeOption = None,
+) -> None:
+    """List every memory, oldest first."""
+    for memory in list_memories(open_bench(home), tenant=tenant):
+        if as_lines:
+            print_json_line(memory)
+        else:
+            when = memory["ts_valid_start"]
+            day = f"{when:%Y-%m-%d}" if when is not None else "no date"
+            head = f"[dim]{memory['memory_id']}[/dim] {day} [bold]{memory['memory_type']}[/bold]"
+            out.print(f"{head} {escape(memory['content'])}", soft_wrap=True)
+
+
+def parse_since(text: str | None, *, now: datetime) -> datetime | None:
+    """A point in time from a date, an ISO time (UTC where no zone is given) or `7d`, `12h`, `4w`.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    if text is None:
+        return None
+    if (ago := _AGO.fullmatch(text)) is not None:
+        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--since {text!r}: expected a date, an ISO time, or 7d, 12h, 4w"
+        ) from None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def print_hits(hits: Sequence[Answer]) -> None:
+    """Recalled memories for a person."""
+    if not hits:
+        out.print("no memory in scope answers that")
+    for number, hit in enumerate(hits, start=1):
+        day = f"{hit['ts_valid_start']:%Y-%m-%d}" if hit["ts_valid_start"] else "no date"
+        parts = hit["explanation"]
+        out.print(
+            f"[bold]{number}. {hit['memory_type']}[/bold] {escape(hit['content'])}", soft_wrap=True
+        )
+        where = ",".join(str(line) for line in hit["lines"][:6])
+        out.print(
+            f"   [dim]{day}  {hit['file']}:{where}  score {hit['score']:.2f} = words"
+            f" {parts['bm25']:.2f} + meaning {parts['vector']:.2f} + nearby"
+            f" {parts['support']:.2f}  {hit['memory_id']}[/dim]",
+            soft_wrap=True,
+        )
+
+
+def _recall_file(bench: Bench, file: Path, *, k: int, tenant: str) -> None:
+    for row in answer_all(bench, list(_questions(file)), k=k, tenant=tenant):
+        print_json_line(row)
+
+
+def _questions(file: Path) -> Iterator[Question]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            yield Question(row["query_id"], row["question"], row.get("conversation"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise UsageError(
+                f"{file} line {number}: expected an object with query_id and question"
+            ) from None

@@ -1,0 +1,182 @@
+"""`demo`, `run` and `ui`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memclaw_etl.cli.options import (
+    HomeOption,
+    IncludeOption,
+    JsonOption,
+    SourceOption,
+    open_bench,
+    parse_sources,
+)
+from memclaw_etl.cli.progress import watching
+from memclaw_etl.cli.recalling import print_hits
+from memclaw_etl.cli.show import errors, out, print_json, print_table
+from memclaw_etl.errors import UsageError
+from memclaw_etl.examples import example_sources
+from memclaw_etl.service.recalling import ask
+from memclaw_etl.service.status import status
+from memclaw_etl.service.summary import RunSummary
+from memclaw_etl.settings import SourceSettings
+from memclaw_etl.stages.bench import Bench
+
+DEMO_QUESTION = "why did we choose the storage format?"
+
+InterviewerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--interviewer",
+        metavar="NAME",
+        help="heuristic (rules, no network), openai (a model), verbatim (every event as it is).",
+    ),
+]
+FlushOption = Annotated[
+    bool,
+    typer.Option(
+        "--flush", help="Take what is left of every trail now, without waiting until it is idle."
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command(rich_help_panel="Run")(demo)
+    app.command(rich_help_panel="Run")(run)
+    app.command(rich_help_panel="Run")(ui)
+
+
+def demo(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Run the main job on the shipped, invented trails, with embedded defaults."""
+    bench = open_bench(home or Path(".memclaw-demo"))
+    sources = [
+        SourceSettings.model_validate({"kind": kind, "root": root, "include": include})
+        for kind, root, include in example_sources()
+    ]
+    summary = run_job(bench, sources, interviewer=None, flush=True, quiet=as_json)
+    hits = ask(bench, DEMO_QUESTION, k=3)
+    if as_json:
+        print_json({"run": summary, "question": DEMO_QUESTION, "hits": hits})
+    else:
+        print_summary(bench, summary)
+        out.print(f'\n[bold]recall[/bold] "{DEMO_QUESTION}"')
+        print_hits(hits)
+        out.print(_next_steps(bench), soft_wrap=True)
+    raise typer.Exit(exit_code(summary))
+
+
+def run(
+    home: HomeOption = None,
+    sources: SourceOption = None,
+    include: IncludeOption = None,
+    interviewer: InterviewerOption = None,
+    flush: FlushOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Do everything that is owed, then pin what is new in the trails and do that.
+
+    Safe to repeat and to interrupt, and beside a running daemon: what is done is done once. Exit
+    code 1 when a window failed; it is owed still, and tried again by the next run.
+    """
+    chosen = parse_sources(sources, include)
+    bench = open_bench(home)
+    if chosen is None and not bench.settings.sources:
+        raise UsageError(
+            "no sources: give --source KIND=PATH, or list them in"
+            f" {bench.settings.home}/memclaw.toml"
+            ' as [[sources]] with kind = "claude_code", root = "~/.claude/projects" and'
+            ' include = ["*-my-project"]'
+        )
+    if interviewer is not None:
+        bench.interviewer(interviewer)
+    summary = run_job(bench, chosen, interviewer=interviewer, flush=flush, quiet=as_json)
+    if as_json:
+        print_json(summary)
+    else:
+        print_summary(bench, summary)
+    raise typer.Exit(exit_code(summary))
+
+
+def ui(
+    home: HomeOption = None,
+    port: Annotated[int, typer.Option(help="Port on loopback.")] = 3000,
+) -> None:
+    """Open the Dagster UI on this home, with its daemon: the sensor starts to work, too."""
+    bench = open_bench(home)
+    dagster = shutil.which("dagster", path=f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}")
+    if dagster is None:
+        raise UsageError("the `dagster` command is not installed beside this Python")
+    environment = os.environ | {"DAGSTER_HOME": str(bench.settings.dagster_home)}
+    errors.print(
+        f"Dagster UI on http://127.0.0.1:{port} (home {bench.settings.home}); Ctrl-C ends it"
+    )
+    command = [dagster, "dev", "-m", "memclaw_etl.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    raise typer.Exit(subprocess.call(command, env=environment))  # noqa: S603 - our own command
+
+
+def run_job(
+    bench: Bench,
+    sources: list[SourceSettings] | None,
+    *,
+    interviewer: str | None,
+    flush: bool,
+    quiet: bool,
+) -> RunSummary:
+    """Run the main job in this process, on the same Dagster instance as the UI."""
+    from memclaw_etl.definitions import run_in_process  # noqa: PLC0415 - Dagster takes a second
+
+    with watching(bench, quiet=quiet) as watch:
+        return run_in_process(
+            bench, sources=sources, interviewer=interviewer, flush=flush, watch=watch
+        )
+
+
+def exit_code(summary: RunSummary) -> int:
+    """0, or 1 when a window failed."""
+    return 1 if summary.windows_failed else 0
+
+
+def print_summary(bench: Bench, summary: RunSummary) -> None:
+    """What a run did, and where every node stands."""
+    print_table(
+        "nodes",
+        ["node", "source", "last_seq", "head_seq", "windows", "items", "masked", "problem"],
+        (
+            (
+                node.node_id, node.source, node.last_seq, node.head_seq, node.committed,
+                node.items, node.masked_spans, node.problem_code,
+            )
+            for node in status(bench)
+        ),
+    )  # fmt: skip
+    out.print(
+        f"{summary.windows_planned} windows planned, {summary.windows_committed} committed,"
+        f" {summary.windows_failed} failed, {summary.windows_held} held;"
+        f" {summary.events} events of {summary.noise_lines + summary.events} lines,"
+        f" {summary.masked_spans} spans masked, {summary.quarantined_lines} pieces quarantined",
+        soft_wrap=True,
+    )
+    out.print(
+        f"{summary.memories_added} memories added, {summary.memories_updated} updated,"
+        f" {summary.memories_noop} as they were; {summary.seconds:.1f} s",
+        soft_wrap=True,
+    )
+    for problem in summary.problems:
+        errors.print(f"[yellow]{problem['code']}[/yellow] {problem['message']}", soft_wrap=True)
+
+
+def _next_steps(bench: Bench) -> str:
+    home = bench.settings.home
+    return (
+        f"\nlook closer:  memclaw-etl lineage MEMORY_ID --home {home}"
+        f"\nopen the UI:  memclaw-etl ui --home {home}   (or: make ui)"
+        "\nyour trails:  memclaw-etl run --source claude_code=~/.claude/projects"
+        " --include '*-my-project' --flush"
+    )

@@ -1,0 +1,108 @@
+"""Recall and lists of memories, with the files that they come from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memclaw_etl.errors import UsageError
+from memclaw_etl.lake.ledger import nodes
+from memclaw_etl.memories.catalogue import all_memories
+from memclaw_etl.memories.recall import Hit, RecallQuery, recall_many
+from memclaw_etl.memories.resolve import Memory
+from memclaw_etl.settings import DEFAULT_TENANT
+from memclaw_etl.stages.bench import Bench
+
+Answer = Mapping[str, Any]
+"""A memory's fields, `file` and `lines` of its own node, `score` and `explanation`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a file; `conversation` restricts it to the trail with that file stem."""
+
+    query_id: str
+    question: str
+    conversation: str | None
+
+
+def ask(
+    bench: Bench,
+    text: str,
+    *,
+    k: int = 10,
+    memory_type: str | None = None,
+    node: str | None = None,
+    namespace: str | None = None,
+    since: datetime | None = None,
+    tenant: str = DEFAULT_TENANT,
+) -> list[Answer]:
+    """Answer one question."""
+    query = RecallQuery(
+        text=text, tenant_id=tenant, k=k, memory_type=memory_type, node_id=node,
+        namespace=namespace, since=since,
+    )  # fmt: skip
+    files = _files(bench, tenant)
+    return [_answer(hit, files) for hit in recall_many(bench.index, bench.embedder, [query])[0]]
+
+
+def answer_all(
+    bench: Bench, questions: Sequence[Question], *, k: int, tenant: str = DEFAULT_TENANT
+) -> Iterator[dict[str, Any]]:
+    """Answer a file of questions: `{query_id, ranked: [[seq..]..], chars: [N..]}` each.
+
+    Raises:
+        UsageError: a conversation is no trail of the tenant.
+    """
+    by_stem = {Path(path).stem: node_id for node_id, path in _files(bench, tenant).items()}
+    unknown = {q.conversation for q in questions if q.conversation} - by_stem.keys()
+    if unknown:
+        raise UsageError(f"no trail is named {min(unknown)!r} ({len(unknown)} such names)")
+    queries = [
+        RecallQuery(
+            text=one.question,
+            tenant_id=tenant,
+            k=k,
+            node_id=by_stem[one.conversation] if one.conversation else None,
+        )
+        for one in questions
+    ]
+    for one, hits in zip(questions, recall_many(bench.index, bench.embedder, queries), strict=True):
+        yield {
+            "query_id": one.query_id,
+            "ranked": [sorted({seq for _, _, seq, _ in hit.memory.evidence}) for hit in hits],
+            "chars": [len(hit.memory.content) for hit in hits],
+        }
+
+
+def list_memories(bench: Bench, *, tenant: str = DEFAULT_TENANT) -> Iterator[dict[str, Any]]:
+    """Every memory of a tenant, oldest first, with `file` and `lines`."""
+    files = _files(bench, tenant)
+    for memory in all_memories(bench.index, tenant_id=tenant):
+        yield _fields(memory, files)
+
+
+def _answer(hit: Hit, files: Mapping[str, str]) -> Answer:
+    return {
+        **_fields(hit.memory, files),
+        "score": hit.score,
+        "explanation": asdict(hit.explanation),
+        "created_at": hit.created_at,
+    }
+
+
+def _fields(memory: Memory, files: Mapping[str, str]) -> dict[str, Any]:
+    own = (memory.node_id, memory.evidence[0][1]) if memory.evidence else (memory.node_id, 0)
+    return {
+        **asdict(memory),
+        "file": Path(files.get(memory.node_id, "")).name,
+        "lines": sorted(
+            {seq for node_id, epoch, seq, _ in memory.evidence if (node_id, epoch) == own}
+        ),
+    }
+
+
+def _files(bench: Bench, tenant: str) -> dict[str, str]:
+    with bench.ledger.read() as tx:
+        return {node.node_id: node.path for node in nodes.all_nodes(tx, tenant_id=tenant)}
