@@ -14,8 +14,9 @@ from memclaw_etl.errors import UnknownWindowError
 from memclaw_etl.settings import DEFAULT_TENANT
 
 _KEY = re.compile(
-    r"(?:(?P<tenant>[^/@~]+)/)?(?P<node>[^/@~]+)(?:~(?P<epoch>[1-9]\d*))?"
-    r"@(?P<start>0|[1-9]\d*)(?:\.(?P<part>[1-9]\d*))?-(?P<end>0|[1-9]\d*)"
+    r"(?:(?P<tenant>[^/@~]+)/)?(?P<node>[^/@~]+)(?:~(?P<epoch>[1-9]\d{0,18}))?"
+    r"@(?P<start>0|[1-9]\d{0,18})(?:\.(?P<part>[1-9]\d{0,18}))?-(?P<end>0|[1-9]\d{0,18})",
+    re.ASCII,
 )
 
 
@@ -51,15 +52,18 @@ def decode(text: str) -> WindowKey:
         raise UnknownWindowError(
             "not a window's partition key; expected {node_id}@{cursor_from}-{cursor_to}"
         )
-    key = WindowKey(
-        tenant_id=_unescape(found["tenant"]) if found["tenant"] else DEFAULT_TENANT,
-        node_id=_unescape(found["node"]),
-        epoch=int(found["epoch"] or 0),
-        cursor_from=int(found["start"]),
-        from_part=int(found["part"] or 0),
-        cursor_to=int(found["end"]),
-    )
-    if encode(key) != text:
+    try:
+        key = WindowKey(
+            tenant_id=_unescape(found["tenant"]) if found["tenant"] else DEFAULT_TENANT,
+            node_id=_unescape(found["node"]),
+            epoch=int(found["epoch"] or 0),
+            cursor_from=int(found["start"]),
+            from_part=int(found["part"] or 0),
+            cursor_to=int(found["end"]),
+        )
+    except UnicodeDecodeError:
+        raise UnknownWindowError("not a window's partition key: its escapes are no text") from None
+    if encode(key) != text or key.cursor_to < key.cursor_from:
         raise UnknownWindowError("not a window's partition key: it is not in its canonical form")
     return key
 

@@ -46,6 +46,8 @@ class Pinned:
     overtaken: bool = False
     """Another planner pinned first; its windows stand."""
     quarantined: int = 0
+    torn: int = 0
+    """Pieces of an unterminated last line that are no JSON yet: they wait."""
     records: int = 0
     noise: Counter[str] = field(default_factory=Counter)
 
@@ -53,10 +55,11 @@ class Pinned:
 def pin_trail(
     ledger: Ledger, node: Node, limits: Limits, *, still: bool, limit_bytes: int
 ) -> tuple[Node, Pinned]:
-    """Pin windows over everything new in a trail, within `limit_bytes` of reading.
+    """Pin windows over everything new in a trail.
 
-    Returns the node as it stands afterwards. Every pin is durable as soon as it is made: stopping
-    at any point loses nothing.
+    Reading stops after `limit_bytes`, but not before something was pinned: whatever the budget and
+    the length of the lines, each call gets further. Returns the node as it stands afterwards. Every
+    pin is durable as soon as it is made: stopping at any point loses nothing.
 
     Raises:
         TrailUnreadableError: the trail cannot be opened or read.
@@ -69,11 +72,9 @@ def pin_trail(
             node = _open_epoch(ledger, node, why)
             done.rewritten = why
         start = closed(file, _frontier(node))
-        rest = size - start.byte if node.kind != TrailKind.BUFFER else size
-        done.at_end = rest <= limit_bytes
-        limit = None if done.at_end else limit_bytes
-        node = _pin_lines(ledger, node, file, start, limits, done, still=still, limit=limit)
-        done.read_bytes = min(rest, limit_bytes)
+        node = _pin_lines(
+            ledger, node, file, start, limits, done, still=still, limit_bytes=limit_bytes
+        )
     done.settled = done.at_end and not done.overtaken and (still or node.frontier_byte >= size)
     return node, done
 
@@ -128,24 +129,22 @@ def _pin_lines(
     done: Pinned,
     *,
     still: bool,
-    limit: int | None,
+    limit_bytes: int,
 ) -> Node:
     kind = TrailKind(node.kind)
     state = state_of(node.decoder_state)
     lines: list[ReadLine] = []
 
     def facts() -> Iterator[LineFacts]:
-        for line in read_from(kind, file, start, state, limit_bytes=limit):
+        for line in read_from(kind, file, start, state):
+            if done.read_bytes >= limit_bytes and done.windows + done.noise_windows:
+                return
             lines.append(line)
-            done.quarantined += len(line.outcome.quarantined)
-            done.records += len(line.outcome.said)
-            done.noise.update(line.outcome.noise)
-            if line.raw.terminated or (still and done.at_end and _takeable(line)):
-                done.head_seq = line.outcome.seq
+            _note(done, line, still=still)
             yield facts_of(line, message_chars=limits.message_chars)
+        done.at_end = True
 
-    taking_rest = still and done.at_end
-    for cut in plan(facts(), start, limits, still=taking_rest, at_end=done.at_end):
+    for cut in plan(facts(), start, limits, still=still, at_end=lambda: done.at_end):
         mine, lines = lines[: cut.lines], lines[cut.lines :]
         assembled = decode.assemble(
             kind, [line.outcome for line in mine], state, file_session=node.file_session
@@ -156,6 +155,18 @@ def _pin_lines(
             return node
         node, state = moved, assembled.state
     return node
+
+
+def _note(done: Pinned, line: ReadLine, *, still: bool) -> None:
+    """Count what a line holds, whether a window takes it now or later."""
+    done.read_bytes += line.outcome.byte_end - line.outcome.byte_start
+    done.records += len(line.outcome.said)
+    done.noise.update(line.outcome.noise)
+    if line.raw.terminated or (still and _takeable(line)):
+        done.head_seq = line.outcome.seq
+        done.quarantined += len(line.outcome.quarantined)
+    else:
+        done.torn += len(line.outcome.quarantined)
 
 
 def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:

@@ -4,7 +4,7 @@ Windows tile the trail: each starts where the one before it ended, whatever the 
 a crash between two plans. Sizes and rules are DESIGN section 4.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -79,7 +79,12 @@ def after(line: LineFacts) -> Position:
 
 
 def plan(
-    lines: Iterable[LineFacts], start: Position, limits: Limits, *, still: bool, at_end: bool
+    lines: Iterable[LineFacts],
+    start: Position,
+    limits: Limits,
+    *,
+    still: bool,
+    at_end: Callable[[], bool],
 ) -> Iterator[Cut]:
     """Cut the lines that follow `start` into windows.
 
@@ -89,8 +94,8 @@ def plan(
         limits: the caps and the trickle rule.
         still: the trail is idle or a flush was asked for: what is left is taken, too, and so is an
             unterminated last line, if it parses.
-        at_end: the lines reach the end of the trail (False: reading stopped for its budget, and
-            what is left waits for the next plan).
+        at_end: asked after the last line: whether the lines reached the end of the trail (False:
+            reading stopped for its budget, and what is left waits for the next plan).
 
     Yields:
         Cuts that tile the lines without gap or overlap; lines after the last cut wait.
@@ -106,7 +111,7 @@ def plan(
                 cut, window = _cut_full(window)
                 yield cut
         window = _extend(window, line)
-    if at_end and window.lines and _may_close(window, limits, still=still):
+    if at_end() and window.lines and _may_close(window, limits, still=still):
         yield _cut_rest(window)
 
 

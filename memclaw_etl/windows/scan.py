@@ -221,8 +221,10 @@ def _problem_of(node: Node, done: Pinned, *, size_bytes: int) -> Problem | None:
         return Problem(node.node_id, "rewritten", f"{message} {node.epoch} starts at seq 0")
     if size_bytes == 0:
         return Problem(node.node_id, "empty", f"node {node.node_id}: the trail has 0 bytes")
-    if done.quarantined and not done.records and not done.noise:
-        message = f"node {node.node_id}: none of {done.quarantined} lines is a JSON record;"
+    broken = done.quarantined + (done.torn if done.settled else 0)
+    never_held_any = node.head_seq is None or node.problem_code == "not_a_trail"
+    if broken and not done.records and not done.noise and never_held_any:
+        message = f"node {node.node_id}: none of {broken} lines is a JSON record;"
         return Problem(node.node_id, "not_a_trail", f"{message} is this a trail at all?")
     if done.quarantined:
         message = f"node {node.node_id}: {done.quarantined} pieces of lines are no JSON and were"
