@@ -1,23 +1,19 @@
 """The memory index: one LanceDB table of memories with vectors and full text.
 
-It is derived state: `rebuild` makes it anew. This is the only module that imports `lancedb`.
+It is derived state: `rebuild` makes it anew. `lancedb` takes over a second to import, and most
+commands never ask the index: `memory_table`, the only module that imports it, is imported late.
 """
 
 import json
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
-import lancedb
 import pyarrow as pa
 import pyarrow.compute as pc
-from lancedb.index import FTS, Bitmap, BTree, IvfFlat, LabelList
-from lancedb.query import LanceVectorQueryBuilder
-from lancedb.table import LanceTable
 
-from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError, UsageError
+from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
     UTC_TIME,
@@ -32,7 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TABLE = "memories"
+    from memclaw_etl.lake.memory_table import LanceTable
+
 PIN_KEY = b"memclaw_pin"
 COMMIT_TRIES = 5
 IN_LIST_MAX = 2_000
@@ -43,17 +40,6 @@ VECTOR_PROBES = 32
 """Of sqrt(rows) partitions. At 99k real and perturbed vectors it found 0.985 of the nearest 20."""
 KEEP_VERSIONS = timedelta(hours=1)
 """Older versions go on `optimize`; must exceed the longest reader."""
-
-_SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
-    "memory_id": BTree(),
-    "group_key": BTree(),
-    "tenant_id": Bitmap(),
-    "namespace": Bitmap(),
-    "memory_type": Bitmap(),
-    "status": Bitmap(),
-    "node_ids": LabelList(),
-    "ts_valid_end": BTree(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +59,7 @@ class MemoryIndex:
     Reads see every commit that was made before them, by any process.
     """
 
-    def __init__(self, table: LanceTable, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, table: "LanceTable", *, clock: Callable[[], datetime]) -> None:
         self._table = table
         self._clock = clock
 
@@ -94,20 +80,21 @@ class MemoryIndex:
         Raises:
             HomeMismatchError: another model, dimension or ledger made this index.
         """
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
         pin = {"dimension": dimension, "ledger_id": ledger_id, "model_id": model_id}
-        database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
         schema = memory_schema(dimension).with_metadata({PIN_KEY: json.dumps(pin).encode()})
-        table = _open_or_create(database, schema)
-        _check_pin(table, pin)
-        _complete(table)
+        table = memory_table.open_or_create(uri, schema)
+        _check_pin(table.schema, pin)
+        memory_table.complete(table)
         return cls(table, clock=clock)
 
     @staticmethod
     def drop(uri: str) -> None:
         """Remove the table and all its versions; nothing happens if there is none."""
-        database = lancedb.connect(uri)
-        if TABLE in database.list_tables().tables:
-            database.drop_table(TABLE)
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
+        memory_table.drop(uri)
 
     @property
     def version(self) -> int:
@@ -159,7 +146,9 @@ class MemoryIndex:
         self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]
     ) -> pa.Table:
         """Nearest rows by cosine, best first, with `_distance` = 1 - similarity."""
-        query = LanceVectorQueryBuilder(self._table, vector, VECTOR)
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
+        query = memory_table.vector_query(self._table, vector)
         query = query.distance_type("cosine").nprobes(VECTOR_PROBES).where(scope.predicate())
         return query.limit(limit).select([*columns, "_distance"]).to_arrow()
 
@@ -178,9 +167,14 @@ class MemoryIndex:
         Raises:
             BusyError: other writers won every one of COMMIT_TRIES tries.
         """
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
         for _ in range(COMMIT_TRIES):
             try:
-                self._add_indexes()
+                count = self.count()
+                memory_table.add_indexes(
+                    self._table, count=count, with_vectors=count >= VECTOR_INDEX_ROWS
+                )
                 self._table.optimize(cleanup_older_than=keep_versions)
             except (OSError, RuntimeError, ValueError) as error:
                 if "conflict" not in str(error).casefold():
@@ -248,50 +242,16 @@ class MemoryIndex:
         """Column names, in schema order."""
         return [name for name in self._table.schema.names if with_vectors or name != VECTOR]
 
-    def _add_indexes(self) -> None:
-        """Make the indexes that are missing and worth it."""
-        indexed = {column for index in self._table.list_indices() for column in index.columns}
-        count = self.count()
-        for column, kind in _SCALAR_INDEXES.items():
-            if count and column not in indexed:
-                self._table.create_index(column, config=kind)
-        if count >= VECTOR_INDEX_ROWS and VECTOR not in indexed:
-            partitions = math.isqrt(count)  # the default, one per 4,096 rows, probes nearly all
-            config = IvfFlat(distance_type="cosine", num_partitions=partitions)
-            self._table.create_index(VECTOR, config=config)
 
-
-def _open_or_create(database: lancedb.DBConnection, schema: pa.Schema) -> LanceTable:
-    """Open the table, or make it; another process may make it at the same moment."""
-    if TABLE not in database.list_tables().tables:
-        try:
-            database.create_table(TABLE, schema=schema)
-        except ValueError as error:
-            if "already exists" not in str(error):
-                raise
-    table = database.open_table(TABLE)
-    if not isinstance(table, LanceTable):
-        raise UsageError("memory index: give a folder or an object-store URL")
-    return table
-
-
-def _check_pin(table: LanceTable, pin: Mapping[str, object]) -> None:
+def _check_pin(schema: pa.Schema, pin: Mapping[str, object]) -> None:
     """Raise HomeMismatchError unless the table was made with this pin."""
-    stored = json.loads((table.schema.metadata or {}).get(PIN_KEY, b"{}"))
+    stored = json.loads((schema.metadata or {}).get(PIN_KEY, b"{}"))
     for name, wanted in pin.items():
         if stored.get(name) != wanted:
             raise HomeMismatchError(
                 f"memory index: it was made with {name} {stored.get(name)!r}, "
                 f"but this home has {wanted!r}; rebuild the index or use its own home"
             )
-
-
-def _complete(table: LanceTable) -> None:
-    """Set primary key and full-text index where they are missing (fresh, or a crash in between)."""
-    if not table.schema.field("memory_id").metadata:
-        table.set_unenforced_primary_key("memory_id")
-    if not any(index.columns == ["search_text"] for index in table.list_indices()):
-        table.create_index("search_text", config=FTS())
 
 
 def _check_batch(rows: pa.Table, groups: Collection[str]) -> None:

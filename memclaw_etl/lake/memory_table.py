@@ -1,0 +1,87 @@
+"""The LanceDB table behind the memory index. This is the only module that imports `lancedb`."""
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import lancedb
+import pyarrow as pa
+from lancedb.index import FTS, Bitmap, BTree, IvfFlat, LabelList
+from lancedb.query import LanceVectorQueryBuilder
+from lancedb.table import LanceTable
+
+from memclaw_etl.errors import UsageError
+from memclaw_etl.lake.memory_rows import VECTOR
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LanceTable", "add_indexes", "complete", "drop", "open_or_create", "vector_query"]
+
+TABLE = "memories"
+
+_SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
+    "memory_id": BTree(),
+    "group_key": BTree(),
+    "tenant_id": Bitmap(),
+    "namespace": Bitmap(),
+    "memory_type": Bitmap(),
+    "status": Bitmap(),
+    "node_ids": LabelList(),
+    "ts_valid_end": BTree(),
+}
+
+
+def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
+    """Open the table, or make it; another process may make it at the same moment.
+
+    Every read sees the commits that were made before it.
+
+    Raises:
+        UsageError: the address names a LanceDB service and no folder or object store.
+    """
+    database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
+    if TABLE not in database.list_tables().tables:
+        try:
+            database.create_table(TABLE, schema=schema)
+        except ValueError as error:
+            if "already exists" not in str(error):
+                raise
+    table = database.open_table(TABLE)
+    if not isinstance(table, LanceTable):
+        raise UsageError("memory index: give a folder or an object-store URL")
+    return table
+
+
+def drop(uri: str) -> None:
+    """Remove the table and all its versions; nothing happens if there is none."""
+    database = lancedb.connect(uri)
+    if TABLE in database.list_tables().tables:
+        database.drop_table(TABLE)
+
+
+def complete(table: LanceTable) -> None:
+    """Set primary key and full-text index where they are missing (fresh, or a crash in between)."""
+    if not table.schema.field("memory_id").metadata:
+        table.set_unenforced_primary_key("memory_id")
+    if not any(index.columns == ["search_text"] for index in table.list_indices()):
+        table.create_index("search_text", config=FTS())
+
+
+def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:
+    """Make the indexes that are missing and worth it for `count` rows."""
+    indexed = {column for index in table.list_indices() for column in index.columns}
+    for column, kind in _SCALAR_INDEXES.items():
+        if count and column not in indexed:
+            table.create_index(column, config=kind)
+    if with_vectors and VECTOR not in indexed:
+        partitions = math.isqrt(count)  # the default, one per 4,096 rows, probes nearly all
+        config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+        table.create_index(VECTOR, config=config)
+
+
+def vector_query(table: LanceTable, vector: "NDArray[np.float32]") -> LanceVectorQueryBuilder:
+    """Start a search for the rows whose vectors are nearest."""
+    return LanceVectorQueryBuilder(table, vector, VECTOR)
