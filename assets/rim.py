@@ -28,7 +28,7 @@ def materialize(
     try:
         windows = take(bench, request)
         report = work(bench, stage, request, windows)
-        findings = _check(bench, report, run_id=context.run_id)
+        findings = _check(bench, report, run_id=context.run.run_id)
     except MemclawError as error:
         raise _failure(str(error), error) from None
     except Exception as error:  # noqa: BLE001 - its message may hold trail text; Dagster stores it
@@ -36,7 +36,7 @@ def materialize(
         raise _failure(str(ours), ours) from None
     if report.failed:
         _keep_good_ones(context, bench, report)
-        give_back(bench, context.run_id, windows)
+        give_back(bench, context.run.run_id, windows)
         raise _failures(report)
     for done in report.done:
         context.add_asset_metadata(
@@ -54,7 +54,7 @@ def _request(context: dg.AssetExecutionContext) -> RunRequest:
     tags = context.run.tags
     keys = list(context.partition_keys) if context.has_partition_key or _has_range(tags) else []
     return RunRequest(
-        run_id=context.run_id,
+        run_id=context.run.run_id,
         batch_id=tags.get(BATCH_TAG),
         partition_keys=keys,
         by_person=BATCH_TAG not in tags or PARENT_RUN_TAG in tags,

@@ -162,9 +162,14 @@ def _pinned_lines(
 
 
 def fingerprints(file: BinaryIO, end_byte: int) -> tuple[str, str]:
-    """Hashes of the first and the last bytes before `end_byte`, by which a rewrite is noticed."""
+    """Hashes of the first and the last bytes before `end_byte`, by which a rewrite is noticed.
+
+    The file stays where it is read: planning streams its lines while windows are pinned.
+    """
+    at = file.tell()
     file.seek(0)
     head = hashlib.sha256(file.read(min(HEAD_BYTES, end_byte))).hexdigest()
     file.seek(max(end_byte - TAIL_BYTES, 0))
     tail = hashlib.sha256(file.read(min(TAIL_BYTES, end_byte))).hexdigest()
+    file.seek(at)
     return head, tail
