@@ -103,6 +103,7 @@ def _session() -> "InferenceSession":
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the index needs them
     return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
 
 

@@ -10,6 +10,7 @@ beside it in the same session score: answers often stand next to the words that 
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,16 +21,17 @@ from numpy.typing import NDArray
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.memory_index import MemoryIndex
-from memclaw_etl.lake.memory_rows import VECTOR, Scope
+from memclaw_etl.lake.memory_rows import CREATED_AT, VECTOR, Scope
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
-from memclaw_etl.memories.rows import memory_of
+from memclaw_etl.memories.rows import MEMORY_COLUMNS, memory_of
 
 CANDIDATES = 200
 """How many each of the two searches may name."""
 SUPPORT = (0.3, 0.1)
 """Share of the score that a neighbour lends at distance one and two."""
-_COLUMNS = ("memory_id", "session_id", "evidence")
+_COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq")
+_HIT_COLUMNS = (*MEMORY_COLUMNS, CREATED_AT)
 
 Scores = NDArray[np.float64]
 
@@ -98,8 +100,13 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
         since=query.since,
     )
     limit = max(CANDIDATES, query.k)
-    by_words = index.full_text(query.text, scope=scope, limit=limit, columns=[*_COLUMNS, VECTOR])
-    by_vector = index.nearest(vector, scope=scope, limit=limit, columns=_COLUMNS)
+    words_columns = (*_COLUMNS, VECTOR)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        words = beside.submit(
+            index.full_text, query.text, scope=scope, limit=limit, columns=words_columns
+        )
+        by_vector = index.nearest(vector, scope=scope, limit=limit, columns=_COLUMNS)
+        by_words = words.result()
     ranked = _rank(_candidates(by_words, by_vector, vector))
     return _hits(index, query, ranked)
 
@@ -110,7 +117,7 @@ class _Candidate:
 
     memory_id: str
     session: tuple[str, int, str]
-    place: tuple[int, int]
+    place: int
     bm25: float
     cosine: float
 
@@ -126,13 +133,12 @@ def _candidates(by_words: pa.Table, by_vector: pa.Table, vector: Vectors) -> lis
     return [
         _Candidate(
             memory_id=memory_id,
-            session=(first["node_id"], first["epoch"], row["session_id"] or ""),
-            place=(first["seq"], first["part"]),
+            session=(row["node_id"], row["first_epoch"], row["session_id"] or ""),
+            place=row["first_seq"],
             bm25=bm25.get(memory_id, 0.0),
             cosine=cosine[memory_id],
         )
         for memory_id, row in sorted(found.items())
-        for first in row["evidence"][:1]
     ]
 
 
@@ -182,7 +188,8 @@ def _hits(
 ) -> list[Hit]:
     """Fetch whole rows, in rank order, until k or until the characters are used up."""
     wanted = ranked if query.chars_budget is not None else ranked[: query.k]
-    rows = index.by_id([memory_id for memory_id, _ in wanted], tenant_id=query.tenant_id)
+    ids = [memory_id for memory_id, _ in wanted]
+    rows = index.by_id(ids, tenant_id=query.tenant_id, columns=_HIT_COLUMNS)
     at = {row["memory_id"]: row for row in rows.to_pylist()}
     left = query.chars_budget
     hits: list[Hit] = []

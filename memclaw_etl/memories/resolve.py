@@ -51,6 +51,12 @@ class Memory:
         """Every node that gave evidence, sorted."""
         return tuple(sorted({self.node_id, *(entry[0] for entry in self.evidence)}))
 
+    @property
+    def begins_at(self) -> tuple[int, int]:
+        """(epoch, seq) of its first evidence in the trail of `node_id`; (0, 0) without any."""
+        own = ((epoch, seq) for node_id, epoch, seq, _ in self.evidence if node_id == self.node_id)
+        return min(own, default=(0, 0))
+
 
 def resolve(items: Iterable[Item]) -> list[Memory]:
     """Give one memory per group of items, ordered by group key.

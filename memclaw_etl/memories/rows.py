@@ -14,6 +14,8 @@ from memclaw_etl.lake.memory_rows import MEMORY_FIELDS, VECTOR
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
 
+MEMORY_COLUMNS = tuple(field.name for field in fields(Memory))
+"""What `memory_of` reads."""
 _LISTS = ("item_ids", "window_keys")
 
 
@@ -30,7 +32,7 @@ def rows_of(memories: Sequence[Memory], embedder: Embedder, *, known: pa.Table) 
 
 def memory_of(row: Mapping[str, Any]) -> Memory:
     """Give the memory that a row of the index was made from."""
-    values = {field.name: row[field.name] for field in fields(Memory)}
+    values = {name: row[name] for name in MEMORY_COLUMNS}
     values.update({name: tuple(row[name]) for name in _LISTS})
     values["evidence"] = tuple(
         (entry["node_id"], entry["epoch"], entry["seq"], entry["part"]) for entry in row["evidence"]
@@ -65,6 +67,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder, *, known: pa.Table) -> Ve
 def _row(memory: Memory) -> dict[str, object]:
     """One row without its vector."""
     row = {**asdict(memory), "node_ids": memory.node_ids, "search_text": search_text(memory)}
+    row["first_epoch"], row["first_seq"] = memory.begins_at
     row["evidence"] = [
         {"node_id": node_id, "epoch": epoch, "seq": seq, "part": part}
         for node_id, epoch, seq, part in memory.evidence

@@ -1,0 +1,175 @@
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memclaw_etl.errors import HomeMismatchError, InvariantError
+from memclaw_etl.lake import memory_index
+from memclaw_etl.lake.memory_index import MemoryIndex
+from memclaw_etl.memories.publish import publish
+from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.memories.rows import memory_of, rows_of
+from tests.unit.memory_values import NOON, WordEmbedder, an_item
+
+ROOT = Path(__file__).parents[2]
+
+
+def open_index(folder, *, ledger_id="l1", model_id="words", dimension=64, clock=lambda: NOON):
+    return MemoryIndex.open(
+        str(folder), dimension=dimension, model_id=model_id, ledger_id=ledger_id, clock=clock
+    )
+
+
+def some(count, prefix="memory"):
+    return resolve(
+        an_item(content=f"{prefix} {i}", seq=i, evidence=((i, 0),)) for i in range(count)
+    )
+
+
+def put(index, memories, embedder=None, *, groups=()):
+    keys = {memory.group_key for memory in memories} | set(groups)
+    return publish(index, embedder or WordEmbedder(), memories, groups=keys)
+
+
+def stored(index):
+    return sorted(map(memory_of, index.all_rows().to_pylist()), key=lambda memory: memory.group_key)
+
+
+def test_what_was_put_is_what_is_there(tmp_path):
+    memories = resolve(
+        [
+            an_item(),
+            an_item(seq=4, node_id="n2", attempt_id="a2"),
+            an_item(content="x", ts_end=None),
+        ]
+    )
+    done = put(open_index(tmp_path), memories)
+    assert (done.added, done.updated, done.unchanged, done.deleted) == (2, 0, 0, 0)
+    assert stored(open_index(tmp_path)) == memories
+
+
+def test_the_same_again_commits_nothing_and_embeds_nothing(tmp_path):
+    index, embedder = open_index(tmp_path), WordEmbedder()
+    first = put(index, some(3), embedder)
+    second = put(index, some(3), embedder)
+    assert (second.unchanged, second.version) == (3, first.version)
+    assert len(embedder.embedded) == 3
+
+
+def test_a_changed_memory_keeps_vector_and_creation_time(tmp_path):
+    embedder = WordEmbedder()
+    put(open_index(tmp_path), resolve([an_item()]), embedder)
+    later = open_index(tmp_path, clock=lambda: NOON + timedelta(days=1))
+    more = resolve([an_item(), an_item(seq=9, node_id="n2", attempt_id="a2")])
+    done = put(later, more, embedder)
+    assert (done.added, done.updated) == (0, 1)
+    assert len(embedder.embedded) == 1
+    [row] = later.all_rows(with_vectors=True).to_pylist()
+    assert row["created_at"] == NOON
+    assert memory_of(row) == more[0]
+    assert row["vector"] == pytest.approx(embedder.embed([row["content"]])[0].tolist())
+
+
+def test_a_group_without_rows_is_emptied_and_others_stay(tmp_path):
+    index, memories = open_index(tmp_path), some(5)
+    put(index, memories)
+    done = put(index, memories[:1], groups=[memory.group_key for memory in memories[:3]])
+    assert (done.unchanged, done.deleted) == (1, 2)
+    assert stored(index) == [memories[0], *memories[3:]]
+
+
+def test_one_call_is_one_commit(tmp_path):
+    index, memories = open_index(tmp_path), some(6)
+    before = put(index, memories[:3]).version
+    done = put(index, memories[2:], groups=[memory.group_key for memory in memories[:2]])
+    assert (done.added, done.deleted, done.version) == (3, 2, before + 1)
+
+
+def test_many_groups_are_compared_without_a_long_in_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory_index, "IN_LIST_MAX", 2)
+    index = open_index(tmp_path)
+    assert put(index, some(4)).added == 4
+    assert put(index, some(4)).unchanged == 4
+
+
+def test_twice_the_same_id_or_a_row_of_no_group_is_refused(tmp_path):
+    index = open_index(tmp_path)
+    rows = rows_of([*some(1), *some(1)], WordEmbedder(), known=index.existing([]))
+    with pytest.raises(InvariantError, match="given twice"):
+        index.replace_groups(rows, rows["group_key"].to_pylist())
+    with pytest.raises(InvariantError, match="no group"):
+        index.replace_groups(rows.slice(0, 1), [])
+    assert index.count() == 0
+
+
+@pytest.mark.parametrize("other", [{"ledger_id": "l2"}, {"model_id": "other"}, {"dimension": 32}])
+def test_an_index_of_another_home_or_model_is_refused(tmp_path, other):
+    open_index(tmp_path)
+    with pytest.raises(HomeMismatchError, match=next(iter(other))):
+        open_index(tmp_path, **other)
+
+
+def test_dropping_makes_room_for_another_home(tmp_path):
+    MemoryIndex.drop(str(tmp_path / "none"))
+    put(open_index(tmp_path), some(1))
+    MemoryIndex.drop(str(tmp_path))
+    assert open_index(tmp_path, ledger_id="l2").count() == 0
+
+
+def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory_index, "VECTOR_INDEX_ROWS", 300)
+    index, reader = open_index(tmp_path), open_index(tmp_path)
+    for part in range(4):
+        put(index, some(100, f"part{part}"))
+        index.optimize()
+    assert "vector" in {c for i in index._table.list_indices() for c in i.columns}
+    assert reader.count() == 400
+    assert len(stored(reader)) == 400
+    put(index, some(1, "new and not yet indexed"))
+    scope = memory_index.Scope(tenant_id="default")
+    found = reader.full_text("indexed", scope=scope, limit=5, columns=["content"])
+    assert found["content"].to_pylist() == ["new and not yet indexed 0"]
+
+
+def test_counts_are_by_tenant_when_asked(tmp_path):
+    index = open_index(tmp_path)
+    put(index, resolve([an_item(), an_item(tenant_id="o'ther")]))
+    assert (index.count(), index.count(tenant_id="o'ther"), index.count(tenant_id="x")) == (2, 1, 0)
+    assert index.all_rows(tenant_id="o'ther")["tenant_id"].to_pylist() == ["o'ther"]
+
+
+WRITER = """
+import sys
+from tests.integration.test_memory_index import open_index, put, some
+index = open_index(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for size in (5, 10, 15, 20):
+    put(index, some(size))
+"""
+
+
+def write(folder, barrier):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)], cwd=ROOT, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    with writer:
+        assert writer.stdout.readline() == "ready\n"
+        barrier()
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        return writer.wait(timeout=120)
+
+
+def test_processes_that_make_and_fill_the_index_at_once_do_not_duplicate(tmp_path):
+    import threading
+
+    started = threading.Barrier(3)
+    with ThreadPoolExecutor(3) as pool:
+        exits = list(pool.map(lambda _: write(tmp_path, started.wait), range(3)))
+    assert exits == [0, 0, 0]
+    assert stored(open_index(tmp_path)) == some(20)
