@@ -20,17 +20,18 @@ SERVER_USER = "postgres"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server; `new_database` gives each test a database of its own."""
+    """A running server; `new_database` gives each test a schema of its own."""
 
     port: int
 
     def new_database(self) -> str:
-        """Create an empty database; returns its SQLAlchemy URL."""
+        """Make an empty schema, which is quicker than a database; returns its SQLAlchemy URL."""
         name = f"t{uuid.uuid4().hex[:16]}"
         where = f"host=127.0.0.1 port={self.port} user=memclaw dbname=postgres"
         with psycopg.connect(where, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
-        return f"postgresql://memclaw@127.0.0.1:{self.port}/{name}"
+            connection.execute(f"CREATE SCHEMA {name}")  # type: ignore[arg-type]
+        place = f"memclaw@127.0.0.1:{self.port}/postgres"
+        return f"postgresql://{place}?options=-csearch_path%3D{name}"
 
 
 def find_binaries() -> Path | None:

@@ -1,12 +1,16 @@
 """What makes an event the same event in a fork, a resumed copy or a replay."""
 
 import hashlib
+import re
 from datetime import datetime
+from typing import Final
+
+_PLAIN: Final = re.compile(r"[!-~]{1,100}")
 
 
 def uuid_identity(uuid: str) -> str:
-    """Identity of an event whose line carries its own uuid."""
-    return f"uuid:{uuid}"
+    """Identity of an event whose line carries its own uuid; an odd or long one is hashed."""
+    return f"uuid:{uuid}" if _PLAIN.fullmatch(uuid) else _hash("uuid", uuid)
 
 
 def spoken_identity(*, role: str, ts: str, session_id: str | None, text: str) -> str:

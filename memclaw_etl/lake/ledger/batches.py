@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select, update
 
-from memclaw_etl.lake.ledger import leases
+from memclaw_etl.lake.ledger import leases, pins
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.lake.ledger.database import batched, insert_all
 from memclaw_etl.lake.ledger.leases import Holder, window_lease
@@ -117,10 +117,11 @@ def _lease(
     connection: Connection, ids: Sequence[str], *, holder: Holder, now: datetime, lease_s: float
 ) -> list[Window]:
     leases.drop_dead(connection, now=now)
-    got = leases.acquire(
-        connection, [window_lease(one) for one in ids], holder=holder, now=now, lease_s=lease_s
-    )
+    names = [window_lease(one) for one in ids]
+    had = leases.held(connection, names, run_id=holder.run_id)
+    got = leases.acquire(connection, names, holder=holder, now=now, lease_s=lease_s)
     taken = [one for one in ids if window_lease(one) in got]
+    pins.reclaim(connection, [one for one in taken if window_lease(one) not in had])
     for some in batched(taken):
         connection.execute(
             update(windows).where(windows.c.window_id.in_(some)).values(asked_until=None)

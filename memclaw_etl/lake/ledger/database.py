@@ -73,15 +73,31 @@ def open_ledger(url: str, *, clock: Clock = utc_now) -> Ledger:
         HomeMismatchError: the tables were written by another schema version.
     """
     try:
-        engine = _engine(url)
-        _create_tables(engine)
-        return Ledger(engine=engine, ledger_id=_ledger_id(engine), clock=clock)
-    except (ImportError, ValueError, SQLAlchemyError) as error:
+        return _opened(_engine(url), clock)
+    except (ImportError, OSError, ValueError, SQLAlchemyError) as error:
         reason = type(error).__name__
         raise SettingsError(
-            f"the ledger at {make_url(url).render_as_string(hide_password=True)} cannot be opened"
-            f" ({reason}); check `ledger_url` in the settings, and that its server is running"
-        ) from error
+            f"the ledger at {_without_secrets(url)} cannot be opened ({reason}); check `ledger_url`"
+            " in the settings, and that its server is running"
+        ) from None  # the cause may repeat the URL
+
+
+def _opened(engine: Engine, clock: Clock) -> Ledger:
+    try:
+        _create_tables(engine)
+        return Ledger(engine=engine, ledger_id=_ledger_id(engine), clock=clock)
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _without_secrets(url: str) -> str:
+    """The URL as it may be shown: passwords stand in its user part or in its query."""
+    try:
+        address = make_url(url)
+        return address.difference_update_query(address.query).render_as_string(hide_password=True)
+    except (ValueError, SQLAlchemyError):
+        return "a URL that SQLAlchemy cannot read"
 
 
 def _create_tables(engine: Engine, *, tries: int = 20) -> None:
@@ -103,14 +119,20 @@ def _engine(url: str) -> Engine:
         if address.database:
             Path(address.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(
-            address, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_S}
+            address,
+            poolclass=NullPool,
+            connect_args={"timeout": BUSY_TIMEOUT_S},
+            hide_parameters=True,
         )
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     if address.get_backend_name() == "postgresql":
         return create_engine(
-            address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=2
+            address.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            pool_size=2,
+            hide_parameters=True,
         )
     raise SettingsError(
         f"ledger_url names {address.get_backend_name()!r}; SQLite and PostgreSQL are supported"

@@ -13,6 +13,8 @@ from sqlalchemy import Connection, delete, or_, select, update
 from memclaw_etl.lake.ledger.database import batched, host_name, insert_missing
 from memclaw_etl.lake.ledger.schema import leases
 
+WINDOW_LEASE = "window:"
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -30,7 +32,7 @@ class Holder:
 
 def window_lease(window_id: str) -> str:
     """Name of the lease on a window."""
-    return f"window:{window_id}"
+    return f"{WINDOW_LEASE}{window_id}"
 
 
 def pid_is_alive(pid: int) -> bool:
@@ -87,7 +89,7 @@ def acquire(
                 "pid": holder.pid,
                 "expires_at": expires_at,
             }
-            for name in names
+            for name in sorted(names)  # one order: no deadlocks
         ],
     )
     renew(connection, holder=holder, now=now, lease_s=lease_s)

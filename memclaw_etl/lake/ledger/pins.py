@@ -6,11 +6,18 @@ A window is inserted once; claims are insert-only. Whoever comes second reads wh
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, literal, select, update
 
 from memclaw_etl.lake.ledger import nodes
 from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing
-from memclaw_etl.lake.ledger.schema import event_copies, event_owners, stage_files, windows
+from memclaw_etl.lake.ledger.leases import WINDOW_LEASE
+from memclaw_etl.lake.ledger.schema import (
+    event_copies,
+    event_owners,
+    leases,
+    stage_files,
+    windows,
+)
 from memclaw_etl.lake.ledger.values import Claim, Node, Stage, WindowState
 
 
@@ -60,7 +67,7 @@ def claim(connection: Connection, tenant_id: str, window_id: str, claims: Sequen
             "seq": one.seq,
             "part": one.part,
         }
-        for one in claims
+        for one in sorted(claims, key=lambda one: one.identity)  # one order: no deadlocks
     ]
     insert_missing(connection, event_owners, rows)
     mine = owned_events(connection, window_id)
@@ -83,18 +90,41 @@ def pass_on_claims(connection: Connection, window_ids: Sequence[str]) -> int:
     """Give the events of lost windows to their next copy; how many found a new owner.
 
     Only windows that were never masked lose their claims: what is masked can still be interviewed.
-    A window that was noise because all it held were copies becomes owed by what it inherits.
+    A window that was noise because all it held were copies becomes owed by what it inherits. What
+    nobody inherits is free for the next copy that is pinned, or for `reclaim`.
     """
     passed = 0
     for window_id in _never_masked(connection, window_ids):
-        tenant_id = connection.execute(
-            select(windows.c.tenant_id).where(windows.c.window_id == window_id)
-        ).scalar_one()
-        identities = list(owned_events(connection, window_id).values())
+        mine = connection.execute(
+            select(event_owners).where(event_owners.c.window_id == window_id)
+        ).all()
         connection.execute(delete(event_owners).where(event_owners.c.window_id == window_id))
-        for some in batched(identities):
-            passed += _inherit(connection, tenant_id, some, lost=window_id)
+        insert_missing(connection, event_copies, [dict(row._mapping) for row in mine])
+        for some in batched([row.identity for row in mine]):
+            passed += _inherit(connection, mine[0].tenant_id, some, lost=window_id)
     return passed
+
+
+def reclaim(connection: Connection, window_ids: Sequence[str]) -> None:
+    """Let windows that are about to be worked on own the events that they hold and nobody owns.
+
+    Such events were left behind by a lost window when no copy could inherit them.
+    """
+    gained: set[str] = set()
+    for some in batched(window_ids):
+        copies = connection.execute(
+            select(event_copies)
+            .outerjoin(
+                event_owners,
+                (event_owners.c.tenant_id == event_copies.c.tenant_id)
+                & (event_owners.c.identity == event_copies.c.identity),
+            )
+            .where(event_copies.c.window_id.in_(some), event_owners.c.identity.is_(None))
+            .order_by(event_copies.c.identity, event_copies.c.seq, event_copies.c.part)
+        ).all()
+        for row in {row.identity: row for row in reversed(copies)}.values():
+            gained |= _become_owner(connection, row)
+    _recount(connection, sorted(gained))
 
 
 def _never_masked(connection: Connection, window_ids: Sequence[str]) -> list[str]:
@@ -112,7 +142,11 @@ def _never_masked(connection: Connection, window_ids: Sequence[str]) -> list[str
 def _inherit(
     connection: Connection, tenant_id: str, identities: Sequence[str], *, lost: str
 ) -> int:
-    """Make the oldest copy in a window that can still be interviewed the owner."""
+    """Make the oldest copy in a window that can still be interviewed the owner.
+
+    A window that is being worked on is none of these: its chunks may be stored already.
+    """
+    leased = exists().where(leases.c.name == literal(WINDOW_LEASE) + windows.c.window_id)
     copies = connection.execute(
         select(event_copies)
         .join(windows, windows.c.window_id == event_copies.c.window_id)
@@ -121,23 +155,37 @@ def _inherit(
             event_copies.c.identity.in_(identities),
             event_copies.c.window_id != lost,
             windows.c.state.in_([WindowState.PINNED, WindowState.NOISE]),
+            ~leased,
         )
         .order_by(windows.c.pinned_at, windows.c.window_id, event_copies.c.seq)
     ).all()
     heirs = {row.identity: row for row in reversed(copies)}
+    gained: set[str] = set()
     for row in heirs.values():
-        insert_missing(connection, event_owners, [dict(row._mapping)])
-        connection.execute(
-            delete(event_copies).where(
-                event_copies.c.tenant_id == tenant_id,
-                event_copies.c.identity == row.identity,
-                event_copies.c.window_id == row.window_id,
-                event_copies.c.seq == row.seq,
-                event_copies.c.part == row.part,
-            )
-        )
-    _recount(connection, sorted({row.window_id for row in heirs.values()}))
+        gained |= _become_owner(connection, row)
+    _recount(connection, sorted(gained))
+    connection.execute(
+        update(windows)
+        .where(windows.c.window_id.in_(gained), windows.c.state == WindowState.NOISE)
+        .values(state=WindowState.PINNED)
+    )
     return len(heirs)
+
+
+def _become_owner(connection: Connection, copy: Row[Any]) -> set[str]:
+    """Turn a copy of an event that nobody owns into its owner; the window that gained it."""
+    if not insert_missing(connection, event_owners, [dict(copy._mapping)]):
+        return set()
+    connection.execute(
+        delete(event_copies).where(
+            event_copies.c.tenant_id == copy.tenant_id,
+            event_copies.c.identity == copy.identity,
+            event_copies.c.window_id == copy.window_id,
+            event_copies.c.seq == copy.seq,
+            event_copies.c.part == copy.part,
+        )
+    )
+    return {copy.window_id}
 
 
 def _recount(connection: Connection, window_ids: Sequence[str]) -> None:
@@ -151,7 +199,7 @@ def _recount(connection: Connection, window_ids: Sequence[str]) -> None:
         connection.execute(
             update(windows)
             .where(windows.c.window_id == window_id)
-            .values(events=owned, replayed=replayed, state=WindowState.PINNED)
+            .values(events=owned, replayed=replayed)
         )
 
 
