@@ -2,6 +2,8 @@
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 findings or failed windows,
 2 usage or settings, 75 try again later, 130 interrupted (nothing is lost by that).
+
+Commands import what they need when they are called, so that `--help` and `mask` start at once.
 """
 
 import sys
@@ -31,9 +33,9 @@ for module in (running, looking, recalling, pipes, deciding):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error that we know is one line and an exit code."""
     try:
-        app(args=list(arguments) if arguments is not None else None)
+        app(args=list(arguments) if arguments is not None else None, prog_name="memclaw-etl")
     except MemclawError as error:
-        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True)
+        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         errors.print("interrupted: nothing is lost, run the same command again to go on")

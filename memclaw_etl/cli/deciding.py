@@ -6,8 +6,6 @@ import typer
 
 from memclaw_etl.cli.options import HomeOption, me, open_bench
 from memclaw_etl.cli.show import errors, out
-from memclaw_etl.service import people
-from memclaw_etl.service.rebuild import rebuild as rebuild_index
 
 WindowArgument = Annotated[
     str,
@@ -31,18 +29,24 @@ def skip(
 
     A later success (a run from the UI) closes the hole again.
     """
+    from memclaw_etl.service import people
+
     done = people.skip(open_bench(home), window, reason=reason, actor=me())
     out.print(f"{done.partition_key} is skipped", markup=False, soft_wrap=True)
 
 
 def retry(window: WindowArgument, home: HomeOption = None) -> None:
     """Ask for a quarantined, paused or waiting window again, with fresh attempts."""
+    from memclaw_etl.service import people
+
     done = people.retry(open_bench(home), window, actor=me())
     out.print(f"{done.partition_key} is owed; the next run takes it", markup=False, soft_wrap=True)
 
 
 def rebuild(home: HomeOption = None) -> None:
     """Make the memory index anew from ledger and stage files; safe to interrupt and repeat."""
+    from memclaw_etl.service.rebuild import rebuild as rebuild_index
+
     bench = open_bench(home)
 
     def show(done: int, total: int) -> None:

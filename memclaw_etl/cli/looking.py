@@ -1,8 +1,9 @@
 """`status`, `lineage`, `audit`, `sql` and `doctor`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -16,16 +17,20 @@ from memclaw_etl.cli.options import (
     open_bench,
     source,
 )
-from memclaw_etl.cli.show import errors, out, print_json, print_table
-from memclaw_etl.lake.views import VIEWS, query
-from memclaw_etl.service.audit import audit as audit_home
-from memclaw_etl.service.home import this_machine
-from memclaw_etl.service.lineage import Lineage
-from memclaw_etl.service.lineage import lineage as trace
-from memclaw_etl.service.planning import source_of
-from memclaw_etl.service.status import status as node_status
-from memclaw_etl.settings import load_settings
-from memclaw_etl.trails.doctor import DoctorReport, examine
+from memclaw_etl.cli.show import (
+    errors,
+    one_line,
+    out,
+    print_json,
+    print_records,
+    print_table,
+    print_text,
+)
+
+if TYPE_CHECKING:
+    from memclaw_etl.service.lineage import Lineage, Step
+    from memclaw_etl.service.status import NodeStatus
+    from memclaw_etl.trails.doctor import DoctorReport
 
 TEXT_CHARS = 300
 
@@ -41,32 +46,47 @@ def add_to(app: typer.Typer) -> None:
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show where every node stands: what is read, done, held, failed, and what is wrong."""
+    from memclaw_etl.service.status import status as node_status
+
     rows = node_status(open_bench(home))
     if as_json:
         print_json(rows)
         return
-    print_table(
-        "",
-        ["node", "source", "last_seq", "head_seq", "lag", "committed", "held", "failed",
-         "quarantined", "last interview", "problem"],
-        (
-            (
-                row.node_id, row.source, row.last_seq, row.head_seq, row.lag, row.committed,
-                row.held, row.failed, row.quarantined,
-                f"{row.last_interview_at:%Y-%m-%d %H:%M}" if row.last_interview_at else None,
-                row.problem_code,
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    if not rows:
+        errors.print("no nodes yet: memclaw-etl run --source KIND=PATH")
+        return
+    print_nodes(rows)
     for row in rows:
         if row.problem:
-            errors.print(
-                f"[yellow]{row.problem_code}[/yellow] {escape(row.problem)}", soft_wrap=True
-            )
+            errors.print(f"[yellow]{row.problem_code}[/yellow] {escape(row.problem)}")
         if row.unknown:
-            kinds = ", ".join(f"{kind} ({count})" for kind, count in row.unknown.items())
-            errors.print(f"[yellow]unknown lines[/yellow] {row.node_id}: {escape(kinds)}")
+            kinds = ", ".join(
+                f"{kind.removeprefix('unknown:')} ({count})" for kind, count in row.unknown.items()
+            )
+            errors.print(f"[yellow]unknown lines[/yellow] node {escape(f'{row.node_id}: {kinds}')}")
+
+
+def print_nodes(rows: "Sequence[NodeStatus]") -> None:
+    """Where nodes stand; what is zero or empty for all of them has no column."""
+    columns: dict[str, list[object]] = {
+        "node": [row.node_id for row in rows],
+        "last_seq": [row.last_seq for row in rows],
+        "head_seq": [row.head_seq for row in rows],
+        "committed": [row.committed for row in rows],
+        "items": [row.items for row in rows],
+        "masked": [row.masked_spans for row in rows],
+    }
+    seldom: dict[str, list[object]] = {
+        "lag": [row.lag for row in rows],
+        "held": [row.held for row in rows],
+        "owed": [row.owed for row in rows],
+        "failed": [row.failed for row in rows],
+        "quarantined": [row.quarantined for row in rows],
+        "skipped": [row.skipped for row in rows],
+        "problem": [row.problem_code for row in rows],
+    }
+    columns |= {name: values for name, values in seldom.items() if any(values)}
+    print_table("", list(columns), zip(*columns.values(), strict=True))
 
 
 def lineage(
@@ -76,6 +96,8 @@ def lineage(
     as_json: JsonOption = False,
 ) -> None:
     """Trace a memory to its report item, chunk and trail lines, with all versions."""
+    from memclaw_etl.service.lineage import lineage as trace
+
     traced = trace(open_bench(home), memory_id, tenant_id=tenant)
     if as_json:
         print_json(traced.as_json())
@@ -83,37 +105,42 @@ def lineage(
         _print_lineage(traced)
 
 
-def _print_lineage(traced: Lineage) -> None:
+def _print_lineage(traced: "Lineage") -> None:
     memory = traced.memory
-    out.print(
-        f"[bold]memory[/bold] {memory.memory_id} ({memory.memory_type}, {memory.status})\n"
-        f"  {escape(memory.content)}",
-        soft_wrap=True,
-    )
+    out.print(f"[bold]memory[/bold] {memory.memory_id} ({memory.memory_type}, {memory.status})")
+    print_text(memory.content, indent=2)
     for step in traced.steps:
         out.print(
             f"[bold]item[/bold] {step.item_id} ({step.section})\n"
             f"  said by {step.interviewer}, version {step.prompt_version},"
             f" model {step.model or 'none'}, masker {step.masker_version}\n"
-            f"[bold]window[/bold] {step.partition_key} ({step.window_state})\n"
-            f"  {step.attempt_id}, trail sha256 {step.trail_sha256[:12]}\n"
+            f"[bold]window[/bold] {escape(step.partition_key)} ({step.window_state})\n"
+            f"  {step.attempt_id}\n  trail sha256 {step.trail_sha256[:12]}\n"
             f"[bold]chunk[/bold] {step.chunk_index} of {step.chunk_file}",
             soft_wrap=True,
         )
-        for line in step.lines:
-            when = f"{line.ts:%Y-%m-%d %H:%M:%S}" if line.ts else "no time"
-            text = " ".join(line.text.split())
-            short = text if len(text) <= TEXT_CHARS else f"{text[: TEXT_CHARS - 1]}…"
-            copies = f" [dim](also at {', '.join(line.copies)})[/dim]" if line.copies else ""
-            out.print(
-                f"[bold]line[/bold] {line.file}:{line.seq} {when} {line.role}{copies}\n"
-                f"  {escape(short)}",
-                soft_wrap=True,
-            )
+        _print_lines(step)
+
+
+def _print_lines(step: "Step") -> None:
+    for line in step.lines:
+        when = f"{line.ts:%Y-%m-%d %H:%M:%S}" if line.ts else "no time"
+        copies = f" [dim](also at {escape(', '.join(line.copies))})[/dim]" if line.copies else ""
+        out.print(
+            f"[bold]line[/bold] {escape(line.file)}:{line.seq} {when} {line.role}{copies}",
+            soft_wrap=True,
+        )
+        text = " ".join(one_line(line.text).split())
+        print_text(text if len(text) <= TEXT_CHARS else f"{text[: TEXT_CHARS - 1]}…", indent=2)
 
 
 def audit(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Re-derive and compare: gaps, duplicates, leaks, grounding, watermarks. Exit 1 on findings."""
+    """Re-derive and compare: gaps, duplicates, leaks, grounding, watermarks.
+
+    Exit code 1 when something was found.
+    """
+    from memclaw_etl.service.audit import audit as audit_home
+
     findings = audit_home(open_bench(home))
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -128,11 +155,20 @@ def audit(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def sql(
-    statement: Annotated[str, typer.Argument(help="DuckDB SQL.")],
+    statement: Annotated[str, typer.Argument(help="DuckDB SQL, read-only.")],
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask with SQL across ledger, stage files and memories, also while a run is writing."""
+    """Ask with SQL across ledger, stage files and memories, also while a run is writing.
+
+    Of the ledger: nodes, windows, watermarks, batches, decisions, breakers, leases.
+
+    Of the stages: chunks, mini_reports, items; of the index: memories.
+
+    A terminal shows what fits; a pipe and --json give all.
+    """
+    from memclaw_etl.lake.views import query
+
     bench = open_bench(home)
     frame = query(
         statement,
@@ -146,9 +182,6 @@ def sql(
         print_table("", frame.columns, frame.iter_rows())
 
 
-sql.__doc__ = f"{sql.__doc__}\n\n    Views: {', '.join(VIEWS)}."
-
-
 def doctor(
     kind: Annotated[str, typer.Argument(help="claude_code, cursor or buffer.")],
     path: Annotated[Path, typer.Argument(help="A file, a folder or the agent's own layout.")],
@@ -160,6 +193,11 @@ def doctor(
 
     Exit code 1 when a line could not be parsed or a trail could not be read.
     """
+    from memclaw_etl.service.home import this_machine
+    from memclaw_etl.service.planning import source_of
+    from memclaw_etl.settings import load_settings
+    from memclaw_etl.trails.doctor import examine
+
     machine = this_machine(load_settings(home))
     report = examine(source_of(source(kind, path, tuple(include or ()))), machine12=machine)
     if as_json:
@@ -169,9 +207,8 @@ def doctor(
     raise typer.Exit(0 if report.is_clean else 1)
 
 
-def _print_doctor(report: DoctorReport) -> None:
-    print_table(
-        "trails",
+def _print_doctor(report: "DoctorReport") -> None:
+    print_records(
         ["file", "lines", "versions", "line types", "events", "noise", "unknown", "quarantined"],
         (
             (

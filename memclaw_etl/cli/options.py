@@ -2,15 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 from memclaw_etl.errors import UsageError
-from memclaw_etl.service.home import open_home
-from memclaw_etl.settings import DEFAULT_TENANT, SourceSettings, load_settings
-from memclaw_etl.stages.bench import Bench
+
+if TYPE_CHECKING:
+    from memclaw_etl.settings import SourceSettings
+    from memclaw_etl.stages.bench import Bench
 
 KINDS = ("claude_code", "cursor", "buffer")
 
@@ -42,11 +42,15 @@ IncludeOption = Annotated[
         " opened.",
     ),
 ]
-DEFAULT = DEFAULT_TENANT
+DEFAULT = "default"
+"""The tenant of whoever names none."""
 
 
-def open_bench(home: Path | None, **overrides: Any) -> Bench:  # noqa: ANN401 - the model validates
+def open_bench(home: Path | None, **overrides: Any) -> "Bench":  # noqa: ANN401 - the model validates
     """Open a home, and name it to every process that is started from here."""
+    from memclaw_etl.service.home import open_home
+    from memclaw_etl.settings import load_settings
+
     settings = load_settings(home, **overrides)
     os.environ["MEMCLAW_HOME"] = str(settings.home)
     return open_home(settings)
@@ -54,7 +58,7 @@ def open_bench(home: Path | None, **overrides: Any) -> Bench:  # noqa: ANN401 - 
 
 def parse_sources(
     given: list[str] | None, include: list[str] | None
-) -> list[SourceSettings] | None:
+) -> "list[SourceSettings] | None":
     """Sources from `KIND=PATH` options; None when there are none.
 
     Raises:
@@ -67,7 +71,7 @@ def parse_sources(
     return [_source(one, tuple(include or ())) for one in given]
 
 
-def _source(text: str, include: tuple[str, ...]) -> SourceSettings:
+def _source(text: str, include: tuple[str, ...]) -> "SourceSettings":
     kind, equals, path = text.partition("=")
     if not equals or kind not in KINDS or not path:
         raise UsageError(
@@ -76,16 +80,17 @@ def _source(text: str, include: tuple[str, ...]) -> SourceSettings:
     return source(kind, Path(path), include)
 
 
-def source(kind: str, path: Path, include: tuple[str, ...]) -> SourceSettings:
+def source(kind: str, path: Path, include: tuple[str, ...]) -> "SourceSettings":
     """One source by kind and path.
 
     Raises:
         UsageError: there is no such kind.
     """
-    try:
-        return SourceSettings.model_validate({"kind": kind, "root": path, "include": include})
-    except ValidationError:
-        raise UsageError(f"unknown kind {kind!r}; expected one of {', '.join(KINDS)}") from None
+    from memclaw_etl.settings import SourceSettings
+
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}; expected one of {', '.join(KINDS)}")
+    return SourceSettings.model_validate({"kind": kind, "root": path, "include": include})
 
 
 def me() -> str:

@@ -3,19 +3,17 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
 from memclaw_etl.cli.options import HomeOption, IncludeOption, source
-from memclaw_etl.cli.show import errors, out, print_json_line
+from memclaw_etl.cli.show import errors, out, print_json_line, print_text
 from memclaw_etl.errors import UsageError
-from memclaw_etl.masking import open_masker
-from memclaw_etl.service.decoding import DecodedTrail, decode_source
-from memclaw_etl.service.home import this_machine
-from memclaw_etl.service.planning import source_of
-from memclaw_etl.settings import load_settings
+
+if TYPE_CHECKING:
+    from memclaw_etl.service.decoding import DecodedTrail
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,6 +35,11 @@ def events(
 
     Exit code 1 when lines were quarantined (they are no JSON) or a trail could not be read.
     """
+    from memclaw_etl.service.decoding import decode_source
+    from memclaw_etl.service.home import this_machine
+    from memclaw_etl.service.planning import source_of
+    from memclaw_etl.settings import load_settings
+
     machine = this_machine(load_settings(home))
     clean = True
     for trail in decode_source(
@@ -53,14 +56,14 @@ def events(
                 print_json_line(row)
             else:
                 out.print(
-                    f"{trail.path.name}:{event.seq} {event.ts} {event.kind}", style="dim",
-                    markup=False,
+                    f"{trail.path.name}:{event.seq} {event.ts or 'no time'} {event.kind}",
+                    style="dim", markup=False, soft_wrap=True,
                 )  # fmt: skip
-                out.print(event.content, markup=False, soft_wrap=True)
+                print_text(event.content)
     raise typer.Exit(0 if clean else 1)
 
 
-def _is_clean(trail: DecodedTrail) -> bool:
+def _is_clean(trail: "DecodedTrail") -> bool:
     if trail.error is not None:
         errors.print(f"{trail.path.name}: {trail.error}", soft_wrap=True, markup=False)
     for lost in trail.quarantined:
@@ -77,6 +80,9 @@ def mask(home: HomeOption = None) -> None:
 
     Findings say kind and place in the input, never the text. Lines end at a newline only.
     """
+    from memclaw_etl.masking import open_masker
+    from memclaw_etl.settings import load_settings
+
     masker = open_masker(load_settings(home).cache_dir)
     for row_id, text in _rows():
         masked = masker.session().mask(text)

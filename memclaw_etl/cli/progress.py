@@ -3,20 +3,23 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memclaw_etl.cli.show import errors
 from memclaw_etl.lake.ledger import Stage, batches, results
 from memclaw_etl.service.planning import Batch, Watch
-from memclaw_etl.stages.bench import Bench
+
+if TYPE_CHECKING:
+    from memclaw_etl.stages.bench import Bench
 
 _STAGES = (Stage.MASKED_CHUNKS, Stage.MINI_REPORTS, Stage.MERGED_REPORT, Stage.MEMORIES)
 _POLL_S = 0.5
 
 
 @contextmanager
-def watching(bench: Bench, *, quiet: bool) -> Iterator[Watch]:
+def watching(bench: "Bench", *, quiet: bool) -> Iterator[Watch]:
     """Show what a run does while it does it."""
     if quiet or not errors.is_terminal:
         yield Watch()
@@ -33,7 +36,7 @@ def watching(bench: Bench, *, quiet: bool) -> Iterator[Watch]:
 class _Bar:
     """Trails while planning, stages of windows while working."""
 
-    def __init__(self, bench: Bench, progress: Progress) -> None:
+    def __init__(self, bench: "Bench", progress: Progress) -> None:
         self._bench = bench
         self._progress = progress
         self._trails = progress.add_task("trails", total=None, visible=False)

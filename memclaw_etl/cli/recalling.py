@@ -5,16 +5,25 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from memclaw_etl.cli.options import DEFAULT, HomeOption, JsonOption, TenantOption, open_bench
-from memclaw_etl.cli.show import out, print_json, print_json_line
+from memclaw_etl.cli.show import (
+    one_line,
+    out,
+    print_facts,
+    print_json,
+    print_json_line,
+    print_text,
+)
 from memclaw_etl.errors import UsageError
-from memclaw_etl.service.recalling import Answer, Question, answer_all, ask, list_memories
-from memclaw_etl.stages.bench import Bench
+
+if TYPE_CHECKING:
+    from memclaw_etl.service.recalling import Answer, Question
+    from memclaw_etl.stages.bench import Bench
 
 _AGO = re.compile(r"(\d+)([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -38,7 +47,8 @@ def recall(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 10,
     memory_type: Annotated[
-        str | None, typer.Option("--type", help="Only this type, for example decision.")
+        str | None,
+        typer.Option("--type", help="Only decision, episode, fact, outcome, preference or task."),
     ] = None,
     node: Annotated[str | None, typer.Option("--node", help="Only from this node.")] = None,
     namespace: Annotated[
@@ -53,8 +63,16 @@ def recall(
     as_json: JsonOption = False,
 ) -> None:
     """Find memories by meaning and by words, best first, each with where it comes from."""
+    from memclaw_etl.interview.report import MEMORY_TYPE
+
+    if memory_type is not None and memory_type not in MEMORY_TYPE.values():
+        raise UsageError(
+            f"--type {memory_type!r}: expected one of {', '.join(sorted(MEMORY_TYPE.values()))}"
+        )
     if (query is None) == (queries is None):
         raise UsageError("give either a question or --queries FILE")
+    from memclaw_etl.service.recalling import ask
+
     bench = open_bench(home)
     if queries is not None:
         _recall_file(bench, queries, k=k, tenant=tenant)
@@ -77,6 +95,8 @@ def memories(
     home: HomeOption = None,
 ) -> None:
     """List every memory, oldest first."""
+    from memclaw_etl.service.recalling import list_memories
+
     for memory in list_memories(open_bench(home), tenant=tenant):
         if as_lines:
             print_json_line(memory)
@@ -84,7 +104,7 @@ def memories(
             when = memory["ts_valid_start"]
             day = f"{when:%Y-%m-%d}" if when is not None else "no date"
             head = f"[dim]{memory['memory_id']}[/dim] {day} [bold]{memory['memory_type']}[/bold]"
-            out.print(f"{head} {escape(memory['content'])}", soft_wrap=True)
+            out.print(f"{head} {escape(one_line(memory['content']))}", soft_wrap=True)
 
 
 def parse_since(text: str | None, *, now: datetime) -> datetime | None:
@@ -106,31 +126,35 @@ def parse_since(text: str | None, *, now: datetime) -> datetime | None:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
-def print_hits(hits: Sequence[Answer]) -> None:
+def print_hits(hits: "Sequence[Answer]") -> None:
     """Recalled memories for a person."""
     if not hits:
         out.print("no memory in scope answers that")
     for number, hit in enumerate(hits, start=1):
         day = f"{hit['ts_valid_start']:%Y-%m-%d}" if hit["ts_valid_start"] else "no date"
         parts = hit["explanation"]
-        out.print(
-            f"[bold]{number}. {hit['memory_type']}[/bold] {escape(hit['content'])}", soft_wrap=True
-        )
         where = ",".join(str(line) for line in hit["lines"][:6])
-        out.print(
-            f"   [dim]{day}  {hit['file']}:{where}  score {hit['score']:.2f} = words"
-            f" {parts['bm25']:.2f} + meaning {parts['vector']:.2f} + nearby"
-            f" {parts['support']:.2f}  {hit['memory_id']}[/dim]",
-            soft_wrap=True,
+        out.print(f"[bold]{number}. {hit['memory_type']}[/bold]  [dim]{day}[/dim]")
+        print_text(hit["content"], indent=3)
+        print_facts(
+            f"{hit['file']}:{where}",
+            hit["memory_id"],
+            f"score {hit['score']:.2f} = words {parts['bm25']:.2f} + meaning"
+            f" {parts['vector']:.2f} + nearby {parts['support']:.2f}",
+            indent=3,
         )
 
 
-def _recall_file(bench: Bench, file: Path, *, k: int, tenant: str) -> None:
+def _recall_file(bench: "Bench", file: Path, *, k: int, tenant: str) -> None:
+    from memclaw_etl.service.recalling import answer_all
+
     for row in answer_all(bench, list(_questions(file)), k=k, tenant=tenant):
         print_json_line(row)
 
 
-def _questions(file: Path) -> Iterator[Question]:
+def _questions(file: Path) -> "Iterator[Question]":
+    from memclaw_etl.service.recalling import Question
+
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:

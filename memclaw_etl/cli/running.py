@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
+from memclaw_etl.cli.looking import print_nodes
 from memclaw_etl.cli.options import (
     HomeOption,
     IncludeOption,
@@ -16,19 +18,21 @@ from memclaw_etl.cli.options import (
     SourceOption,
     open_bench,
     parse_sources,
+    source,
 )
-from memclaw_etl.cli.progress import watching
 from memclaw_etl.cli.recalling import print_hits
-from memclaw_etl.cli.show import errors, out, print_json, print_table
+from memclaw_etl.cli.show import errors, out, print_json
 from memclaw_etl.errors import UsageError
-from memclaw_etl.examples import example_sources
-from memclaw_etl.service.recalling import ask
-from memclaw_etl.service.status import status
-from memclaw_etl.service.summary import RunSummary
-from memclaw_etl.settings import SourceSettings
-from memclaw_etl.stages.bench import Bench
 
-DEMO_QUESTION = "why did we choose the storage format?"
+if TYPE_CHECKING:
+    from memclaw_etl.service.summary import RunSummary
+    from memclaw_etl.settings import SourceSettings
+    from memclaw_etl.stages.bench import Bench
+
+SHOWN_NODES = 40
+"""How many nodes a run lists; `status` lists all."""
+
+DEMO_QUESTION = "how do we stop the same flood alert from being sent twice?"
 
 InterviewerOption = Annotated[
     str | None,
@@ -54,12 +58,15 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Run the main job on the shipped, invented trails, with embedded defaults."""
+    """Run the main job on the shipped, invented trails, with embedded defaults.
+
+    The home is .memclaw-demo in this folder unless you name one.
+    """
+    from memclaw_etl.examples import example_sources
+    from memclaw_etl.service.recalling import ask
+
     bench = open_bench(home or Path(".memclaw-demo"))
-    sources = [
-        SourceSettings.model_validate({"kind": kind, "root": root, "include": include})
-        for kind, root, include in example_sources()
-    ]
+    sources = [source(kind, root, include) for kind, root, include in example_sources()]
     summary = run_job(bench, sources, interviewer=None, flush=True, quiet=as_json)
     hits = ask(bench, DEMO_QUESTION, k=3)
     if as_json:
@@ -82,8 +89,9 @@ def run(
 ) -> None:
     """Do everything that is owed, then pin what is new in the trails and do that.
 
-    Safe to repeat and to interrupt, and beside a running daemon: what is done is done once. Exit
-    code 1 when a window failed; it is owed still, and tried again by the next run.
+    Safe to repeat and to interrupt, and beside a running daemon.
+
+    Exit code 1 when a window failed: it is still owed, and the next run tries again.
     """
     chosen = parse_sources(sources, include)
     bench = open_bench(home)
@@ -122,15 +130,16 @@ def ui(
 
 
 def run_job(
-    bench: Bench,
-    sources: list[SourceSettings] | None,
+    bench: "Bench",
+    sources: "list[SourceSettings] | None",
     *,
     interviewer: str | None,
     flush: bool,
     quiet: bool,
-) -> RunSummary:
+) -> "RunSummary":
     """Run the main job in this process, on the same Dagster instance as the UI."""
-    from memclaw_etl.definitions import run_in_process  # noqa: PLC0415 - Dagster takes a second
+    from memclaw_etl.cli.progress import watching
+    from memclaw_etl.definitions import run_in_process
 
     with watching(bench, quiet=quiet) as watch:
         return run_in_process(
@@ -138,45 +147,38 @@ def run_job(
         )
 
 
-def exit_code(summary: RunSummary) -> int:
+def exit_code(summary: "RunSummary") -> int:
     """0, or 1 when a window failed."""
     return 1 if summary.windows_failed else 0
 
 
-def print_summary(bench: Bench, summary: RunSummary) -> None:
+def print_summary(bench: "Bench", summary: "RunSummary") -> None:
     """What a run did, and where every node stands."""
-    print_table(
-        "nodes",
-        ["node", "source", "last_seq", "head_seq", "windows", "items", "masked", "problem"],
-        (
-            (
-                node.node_id, node.source, node.last_seq, node.head_seq, node.committed,
-                node.items, node.masked_spans, node.problem_code,
-            )
-            for node in status(bench)
-        ),
-    )  # fmt: skip
+    from memclaw_etl.service.status import status
+
+    nodes = status(bench)
+    print_nodes(nodes[:SHOWN_NODES])
+    if len(nodes) > SHOWN_NODES:
+        out.print(f"and {len(nodes) - SHOWN_NODES} more nodes: memclaw-etl status")
     out.print(
         f"{summary.windows_planned} windows planned, {summary.windows_committed} committed,"
         f" {summary.windows_failed} failed, {summary.windows_held} held;"
         f" {summary.events} events of {summary.noise_lines + summary.events} lines,"
-        f" {summary.masked_spans} spans masked, {summary.quarantined_lines} pieces quarantined",
-        soft_wrap=True,
+        f" {summary.masked_spans} spans masked, {summary.quarantined_lines} pieces quarantined"
     )
     out.print(
         f"{summary.memories_added} memories added, {summary.memories_updated} updated,"
-        f" {summary.memories_noop} as they were; {summary.seconds:.1f} s",
-        soft_wrap=True,
+        f" {summary.memories_noop} as they were; {summary.seconds:.1f} s"
     )
     for problem in summary.problems:
-        errors.print(f"[yellow]{problem['code']}[/yellow] {problem['message']}", soft_wrap=True)
+        errors.print(f"[yellow]{problem['code']}[/yellow] {escape(problem['message'])}")
 
 
-def _next_steps(bench: Bench) -> str:
+def _next_steps(bench: "Bench") -> str:
     home = bench.settings.home
     return (
         f"\nlook closer:  memclaw-etl lineage MEMORY_ID --home {home}"
         f"\nopen the UI:  memclaw-etl ui --home {home}   (or: make ui)"
-        "\nyour trails:  memclaw-etl run --source claude_code=~/.claude/projects"
-        " --include '*-my-project' --flush"
+        "\nyour trails:  memclaw-etl run --source claude_code=~/.claude/projects \\"
+        "\n                --include '*-my-project' --flush"
     )
