@@ -87,7 +87,8 @@ def batch_metadata(bench: Bench, stage: Stage, report: StageReport, *, asked: in
         "windows done": len(report.done),
         "windows done before": sum(done.unchanged for done in report.done),
     }
-    metadata |= {f"rows {name}": count for name, count in report.totals.items()}
+    what = "windows" if stage is Stage.WATERMARK else "memories"
+    metadata |= {f"{what} {name}": count for name, count in report.totals.items()}
     if stage is Stage.MASKED_CHUNKS:
         metadata["dagster/row_count"] = sum(int(done.counts["events"]) for done in report.done)
     return metadata

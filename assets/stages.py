@@ -105,7 +105,7 @@ node_status = dg.AssetSpec(
     "node_status",
     deps=[watermark],
     partitions_def=NODES,
-    group_name="nodes",
+    group_name=GROUP,
     owners=OWNERS,
     kinds={"sqlite"},
     tags={"text": "none"},
