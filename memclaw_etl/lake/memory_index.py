@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError
+from memclaw_etl.errors import HomeMismatchError, InvariantError
+from memclaw_etl.lake.memory_races import CREATE_RACES, again
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
     UTC_TIME,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from memclaw_etl.lake.memory_table import LanceTable
 
 PIN_KEY = b"memclaw_pin"
-COMMIT_TRIES = 5
 IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
 VECTOR_INDEX_ROWS = 50_000
@@ -79,14 +79,14 @@ class MemoryIndex:
 
         Raises:
             HomeMismatchError: another model, dimension or ledger made this index.
+            BusyError: every try lost against processes that make it at the same moment.
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
         pin = {"dimension": dimension, "ledger_id": ledger_id, "model_id": model_id}
         schema = memory_schema(dimension).with_metadata({PIN_KEY: json.dumps(pin).encode()})
-        table = memory_table.open_or_create(uri, schema)
+        table = again(lambda: memory_table.open_or_create(uri, schema), races=CREATE_RACES)
         _check_pin(table.schema, pin)
-        memory_table.complete(table)
         return cls(table, clock=clock)
 
     @staticmethod
@@ -123,19 +123,10 @@ class MemoryIndex:
 
         Raises:
             InvariantError: a memory id is given twice, or a row belongs to none of `groups`.
-            BusyError: other writers won every one of COMMIT_TRIES tries.
+            BusyError: every try lost against another writer.
         """
         _check_batch(rows, groups)
-        for _ in range(COMMIT_TRIES):
-            try:
-                return self._replace(rows, groups)
-            except (OSError, RuntimeError, ValueError) as error:
-                if "conflict" not in str(error).casefold():
-                    raise
-        raise BusyError(
-            f"memory index: {COMMIT_TRIES} commits in a row lost against other writers; run again",
-            resource="memory_index",
-        )
+        return again(lambda: self._replace(rows, groups))
 
     def full_text(self, text: str, *, scope: Scope, limit: int, columns: Sequence[str]) -> pa.Table:
         """BM25 over `search_text`, best first, with `_score`; rows without any word are absent."""
@@ -165,26 +156,17 @@ class MemoryIndex:
         Scalar indexes are made with the first rows, the vector index above VECTOR_INDEX_ROWS.
 
         Raises:
-            BusyError: other writers won every one of COMMIT_TRIES tries.
+            BusyError: every try lost against another writer.
         """
+        again(lambda: self._optimize(keep_versions))
+
+    def _optimize(self, keep_versions: timedelta) -> None:
+        """One try of `optimize`."""
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        for _ in range(COMMIT_TRIES):
-            try:
-                count = self.count()
-                memory_table.add_indexes(
-                    self._table, count=count, with_vectors=count >= VECTOR_INDEX_ROWS
-                )
-                self._table.optimize(cleanup_older_than=keep_versions)
-            except (OSError, RuntimeError, ValueError) as error:
-                if "conflict" not in str(error).casefold():
-                    raise
-            else:
-                return
-        raise BusyError(
-            f"memory index: {COMMIT_TRIES} tries to optimize lost against writers; run again",
-            resource="memory_index",
-        )
+        count = self.count()
+        memory_table.add_indexes(self._table, count=count, with_vectors=count >= VECTOR_INDEX_ROWS)
+        self._table.optimize(cleanup_older_than=keep_versions)
 
     def _replace(self, rows: pa.Table, groups: Collection[str]) -> Replaced:
         """Compare with what is there, then merge only the groups that differ."""

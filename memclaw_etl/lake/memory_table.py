@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceTable", "add_indexes", "complete", "drop", "open_or_create", "vector_query"]
+__all__ = ["LanceTable", "add_indexes", "drop", "open_or_create", "vector_query"]
 
 TABLE = "memories"
 
@@ -35,23 +35,25 @@ _SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
 
 
 def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
-    """Open the table, or make it; another process may make it at the same moment.
+    """Open the table, or make it, with the primary key and full-text index that it must have.
 
-    Every read sees the commits that were made before it.
+    A process that died in between may have left either out. Every read sees the commits that were
+    made before it. When another process makes the table at the same moment this fails with an error
+    that `memory_races.CREATE_RACES` knows.
 
     Raises:
         UsageError: the address names a LanceDB service and no folder or object store.
     """
     database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
     if TABLE not in database.list_tables().tables:
-        try:
-            database.create_table(TABLE, schema=schema)
-        except ValueError as error:
-            if "already exists" not in str(error):
-                raise
+        database.create_table(TABLE, schema=schema)
     table = database.open_table(TABLE)
     if not isinstance(table, LanceTable):
         raise UsageError("memory index: give a folder or an object-store URL")
+    if not table.schema.field("memory_id").metadata:
+        table.set_unenforced_primary_key("memory_id")
+    if not any(index.columns == ["search_text"] for index in table.list_indices()):
+        table.create_index("search_text", config=FTS())
     return table
 
 
@@ -60,14 +62,6 @@ def drop(uri: str) -> None:
     database = lancedb.connect(uri)
     if TABLE in database.list_tables().tables:
         database.drop_table(TABLE)
-
-
-def complete(table: LanceTable) -> None:
-    """Set primary key and full-text index where they are missing (fresh, or a crash in between)."""
-    if not table.schema.field("memory_id").metadata:
-        table.set_unenforced_primary_key("memory_id")
-    if not any(index.columns == ["search_text"] for index in table.list_indices()):
-        table.create_index("search_text", config=FTS())
 
 
 def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:

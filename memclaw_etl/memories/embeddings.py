@@ -61,7 +61,9 @@ class MiniLmEmbedder:
         return vectors
 
 
-@cache
+_MINILM = MiniLmEmbedder()
+
+
 def open_embedder(name: Literal["minilm"] = "minilm") -> Embedder:
     """Give the embedder of that name, one per process.
 
@@ -69,7 +71,7 @@ def open_embedder(name: Literal["minilm"] = "minilm") -> Embedder:
     """
     if name != "minilm":
         raise SettingsError(f"unknown embedder {name!r}: the one that ships is 'minilm'")
-    return MiniLmEmbedder()
+    return _MINILM
 
 
 @cache

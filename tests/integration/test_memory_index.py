@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memclaw_etl.errors import HomeMismatchError, InvariantError
-from memclaw_etl.lake import memory_index
+from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError
+from memclaw_etl.lake import memory_index, memory_races
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.memories.publish import publish
 from memclaw_etl.memories.resolve import resolve
@@ -63,7 +63,8 @@ def test_a_changed_memory_keeps_vector_and_creation_time(tmp_path):
     embedder = WordEmbedder()
     put(open_index(tmp_path), resolve([an_item()]), embedder)
     later = open_index(tmp_path, clock=lambda: NOON + timedelta(days=1))
-    more = resolve([an_item(), an_item(seq=9, node_id="n2", attempt_id="a2")])
+    after = NOON + timedelta(hours=1)
+    more = resolve([an_item(), an_item(seq=9, node_id="n2", attempt_id="a2", ts_start=after)])
     done = put(later, more, embedder)
     assert (done.added, done.updated) == (0, 1)
     assert len(embedder.embedded) == 1
@@ -144,9 +145,10 @@ def test_counts_are_by_tenant_when_asked(tmp_path):
 WRITER = """
 import sys
 from tests.integration.test_memory_index import open_index, put, some
-index = open_index(sys.argv[1])
+open_index(sys.argv[1] + "-own").count()
 print("ready", flush=True)
 sys.stdin.readline()
+index = open_index(sys.argv[1])
 for size in (5, 10, 15, 20):
     put(index, some(size))
 """
@@ -158,11 +160,35 @@ def write(folder, barrier):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     with writer:
-        assert writer.stdout.readline() == "ready\n"
-        barrier()
+        ready = writer.stdout.readline()
+        barrier(60)
+        assert ready == "ready\n"
         writer.stdin.write("go\n")
         writer.stdin.flush()
         return writer.wait(timeout=120)
+
+
+def test_a_race_is_run_again_and_given_up_at_last(monkeypatch):
+    monkeypatch.setattr(memory_races, "FIRST_WAIT_S", 0)
+    answers = iter([RuntimeError("Retryable commit conflict for version 3"), "done"])
+
+    def lose_then_win():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def lose():
+        raise RuntimeError("Incompatible transaction: ...")
+
+    def fail():
+        raise RuntimeError("disk is full")
+
+    assert memory_races.again(lose_then_win) == "done"
+    with pytest.raises(BusyError, match="tries in a row"):
+        memory_races.again(lose)
+    with pytest.raises(RuntimeError, match="disk"):
+        memory_races.again(fail)
 
 
 def test_processes_that_make_and_fill_the_index_at_once_do_not_duplicate(tmp_path):

@@ -9,7 +9,7 @@ from tests.unit.memory_values import NOON, an_item
 
 times = st.none() | st.integers(0, 5).map(lambda hours: NOON + timedelta(hours=hours))
 items = st.builds(
-    lambda **values: an_item(**values),
+    an_item,
     seq=st.integers(0, 3),
     content=st.sampled_from(["Use X", "use  x", "Use Y", "USE Y"]),
     attempt_id=st.sampled_from(["a1", "a2", "a3"]),
