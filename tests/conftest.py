@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import socket
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from memclaw_etl.lake.ledger import Ledger, open_ledger
 from tests.postgres import Server, running_server, why_not
@@ -94,9 +96,22 @@ def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.new_database()
 
 
+def opened_without_fsync(url: str, clock: Callable[[], datetime]) -> Ledger:
+    """A ledger that does not wait for the disk: these tests do not pull the plug."""
+    ledger = open_ledger(url, clock=clock)
+    if url.startswith("sqlite"):
+        event.listen(ledger.engine, "connect", _do_not_wait)
+    return ledger
+
+
+def _do_not_wait(connection: sqlite3.Connection, record: object) -> None:
+    del record
+    connection.execute("PRAGMA synchronous=OFF")
+
+
 @pytest.fixture
 def ledger(ledger_url: str, clock: Clock) -> Iterator[Ledger]:
-    opened = open_ledger(ledger_url, clock=clock)
+    opened = opened_without_fsync(ledger_url, clock)
     yield opened
     opened.engine.dispose()
 
@@ -104,6 +119,6 @@ def ledger(ledger_url: str, clock: Clock) -> Iterator[Ledger]:
 @pytest.fixture
 def sqlite_ledger(tmp_path: Path, clock: Clock) -> Iterator[Ledger]:
     """For tests whose subject is not the database."""
-    opened = open_ledger(f"sqlite:///{tmp_path / 'home' / 'ledger.sqlite'}", clock=clock)
+    opened = opened_without_fsync(f"sqlite:///{tmp_path / 'home' / 'ledger.sqlite'}", clock)
     yield opened
     opened.engine.dispose()

@@ -86,7 +86,10 @@ def _change_window(
     limits: Limits,
 ) -> None:
     if isinstance(error, UsageError):
-        windows.give_back(tx, [window.window_id])
+        windows.fail_by_usage(
+            tx, window, stage=stage, code=error.code, message=str(error), now=now,
+            retry_delay_s=limits.retry_delay_s,
+        )  # fmt: skip
     elif isinstance(error, SurroundingsError):
         windows.fail_by_surroundings(
             tx, window, stage=stage, code=error.code, message=str(error), now=now,

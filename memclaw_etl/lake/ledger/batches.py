@@ -64,19 +64,14 @@ def take(
     A late run (its windows were asked for by a younger batch, or are done) gets none of them. When
     a person starts the run again, waiting, paused and quarantined windows are taken, too.
     """
-    ids = [
-        row.window_id
-        for row in connection.execute(
-            select(batch_windows.c.window_id).where(batch_windows.c.batch_id == batch_id)
-        )
-    ]
+    ids = window_ids_of(connection, batch_id)
     connection.execute(
         update(batches)
         .where(batches.c.batch_id == batch_id, batches.c.run_id.is_(None))
         .values(run_id=holder.run_id, started_at=now)
     )
     if by_person:
-        _ask_again_unless_leased(connection, ids, holder=holder, now=now)
+        _ask_again_unless_leased(connection, ids, now=now)
     mine = leases.held(connection, [window_lease(one) for one in ids], run_id=holder.run_id)
     free = [
         window.window_id
@@ -101,16 +96,14 @@ def take_keys(
     are taken, too: their finished stages are skipped by input hash.
     """
     ids = [window.window_id for window in window_table.by_keys(connection, partition_keys)]
-    _ask_again_unless_leased(connection, ids, holder=holder, now=now)
+    _ask_again_unless_leased(connection, ids, now=now)
     return _lease(connection, ids, holder=holder, now=now, lease_s=lease_s)
 
 
-def _ask_again_unless_leased(
-    connection: Connection, ids: Sequence[str], *, holder: Holder, now: datetime
-) -> None:
-    del now
-    mine = leases.held(connection, [window_lease(one) for one in ids], run_id=holder.run_id)
-    window_table.ask_again(connection, [one for one in ids if window_lease(one) not in mine])
+def _ask_again_unless_leased(connection: Connection, ids: Sequence[str], *, now: datetime) -> None:
+    leases.drop_dead(connection, now=now)
+    leased = leases.held(connection, [window_lease(one) for one in ids])
+    window_table.ask_again(connection, [one for one in ids if window_lease(one) not in leased])
 
 
 def _lease(
@@ -146,9 +139,12 @@ def waiting(connection: Connection, *, now: datetime) -> int:
 
 
 def window_ids_of(connection: Connection, batch_id: str) -> list[str]:
-    """The windows of a batch."""
+    """The windows of a batch, in the order in which they were pinned."""
     rows = connection.execute(
-        select(batch_windows.c.window_id).where(batch_windows.c.batch_id == batch_id)
+        select(windows.c.window_id)
+        .join(batch_windows, batch_windows.c.window_id == windows.c.window_id)
+        .where(batch_windows.c.batch_id == batch_id)
+        .order_by(windows.c.pinned_at, windows.c.node_id, windows.c.epoch, windows.c.cursor_from)
     )
     return [row.window_id for row in rows]
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, select
 
 from memclaw_etl.lake.ledger.database import upsert
 from memclaw_etl.lake.ledger.schema import breakers, windows
-from memclaw_etl.lake.ledger.values import Window, WindowState
+from memclaw_etl.lake.ledger.values import WindowState
 
 
 def trip(
@@ -46,26 +46,6 @@ def close(connection: Connection, resources: Sequence[str]) -> None:
         .where(windows.c.waits_for.in_(resources), windows.c.state == WindowState.PINNED)
         .values(waits_for=None, not_before=None)
     )
-
-
-def admit(
-    connection: Connection, owed: Sequence[Window], *, endpoint: str | None, now: datetime
-) -> list[Window]:
-    """Leave out windows behind an open breaker, except one probe per resource that is due.
-
-    `endpoint` is what every interview needs (a model's endpoint), or None.
-    """
-    opened = {row.resource: row for row in connection.execute(select(breakers))}
-    admitted: list[Window] = []
-    probing: set[str] = set()
-    for window in owed:
-        breaker = opened.get(window.waits_for or "") or opened.get(endpoint or "")
-        if breaker is None:
-            admitted.append(window)
-        elif breaker.probe_at <= now and breaker.resource not in probing:
-            probing.add(breaker.resource)
-            admitted.append(window)
-    return admitted
 
 
 def open_resources(connection: Connection) -> dict[str, datetime]:

@@ -131,3 +131,10 @@ def watermark(connection: Connection, tenant_id: str, node_id: str, epoch: int) 
         )
     ).one_or_none()
     return Watermark(**row._mapping) if row is not None else None
+
+
+def all_watermarks(connection: Connection) -> dict[tuple[str, str, int], Watermark]:
+    """Every watermark, by tenant, node and epoch."""
+    rows = connection.execute(select(watermarks))
+    found = [Watermark(**row._mapping) for row in rows]
+    return {(one.tenant_id, one.node_id, one.epoch): one for one in found}

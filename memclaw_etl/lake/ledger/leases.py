@@ -105,13 +105,14 @@ def renew(connection: Connection, *, holder: Holder, now: datetime, lease_s: flo
     ).rowcount
 
 
-def held(connection: Connection, names: Sequence[str], *, run_id: str) -> set[str]:
-    """Which of `names` the run holds."""
+def held(connection: Connection, names: Sequence[str], *, run_id: str | None = None) -> set[str]:
+    """Which of `names` the run holds, or anybody (call `drop_dead` first)."""
     mine: set[str] = set()
     for some in batched(names):
-        rows = connection.execute(
-            select(leases.c.name).where(leases.c.name.in_(some), leases.c.holder == run_id)
-        )
+        query = select(leases.c.name).where(leases.c.name.in_(some))
+        if run_id is not None:
+            query = query.where(leases.c.holder == run_id)
+        rows = connection.execute(query)
         mine.update(row.name for row in rows)
     return mine
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from memclaw_etl.lake.ledger.database import batched, insert_missing, upsert
 from memclaw_etl.lake.ledger.schema import live_items, stage_files, touched_groups, windows
@@ -31,6 +31,12 @@ def all_files(connection: Connection, stage: Stage) -> list[StageFile]:
         select(stage_files).where(stage_files.c.stage == stage).order_by(stage_files.c.path)
     )
     return [StageFile(**row._mapping) for row in rows]
+
+
+def all_paths(connection: Connection) -> set[str]:
+    """Paths of every file that the ledger names."""
+    rows = connection.execute(select(stage_files.c.path).where(stage_files.c.path != ""))
+    return {row.path for row in rows}
 
 
 def keys_of_windows(connection: Connection) -> dict[str, str]:
@@ -125,21 +131,3 @@ def all_scopes(connection: Connection) -> list[str]:
     """Every scope that has a live item."""
     rows = connection.execute(select(live_items.c.scope).distinct())
     return sorted(row.scope for row in rows)
-
-
-def live_item_ids(connection: Connection, window_ids: Sequence[str]) -> set[tuple[str, str]]:
-    """(window_id, item_id) of the live items of these windows."""
-    found: set[tuple[str, str]] = set()
-    for some in batched(window_ids):
-        rows = connection.execute(
-            select(live_items.c.window_id, live_items.c.item_id).where(
-                live_items.c.window_id.in_(some)
-            )
-        )
-        found.update((row.window_id, row.item_id) for row in rows)
-    return found
-
-
-def count_live_items(connection: Connection) -> int:
-    """How many items are live in the whole lake."""
-    return connection.execute(select(func.count()).select_from(live_items)).scalar_one()

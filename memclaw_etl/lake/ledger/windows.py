@@ -45,36 +45,35 @@ def of_node(connection: Connection, tenant_id: str, node_id: str, epoch: int) ->
     return [Window(**row._mapping) for row in rows]
 
 
-def in_state(connection: Connection, *states: WindowState) -> list[Window]:
-    """Every window in one of the states, oldest pin first."""
+def all_windows(connection: Connection) -> list[Window]:
+    """Every window of every node and epoch, in trail order within each."""
     rows = connection.execute(
-        select(windows)
-        .where(windows.c.state.in_(states))
-        .order_by(windows.c.pinned_at, windows.c.window_id)
+        select(windows).order_by(
+            windows.c.tenant_id,
+            windows.c.node_id,
+            windows.c.epoch,
+            windows.c.cursor_from,
+            windows.c.from_part,
+        )
     )
     return [Window(**row._mapping) for row in rows]
 
 
-def count_by_state(connection: Connection) -> dict[str, int]:
-    """How many windows stand in each state."""
-    rows = connection.execute(
-        select(windows.c.state, func.count().label("n")).group_by(windows.c.state)
-    )
-    return {row.state: row.n for row in rows}
-
-
 def is_owed(now: datetime) -> ColumnElement[bool]:
     """The SQL of "owed": pinned, and neither asked for, leased, nor waiting for its time."""
+    return and_(
+        windows.c.state == WindowState.PINNED,
+        ~_is_in_flight(now),
+        or_(windows.c.not_before.is_(None), windows.c.not_before <= now),
+    )
+
+
+def _is_in_flight(now: datetime) -> ColumnElement[bool]:
     leased = exists().where(
         leases.c.name == literal(window_lease("")) + windows.c.window_id,
         leases.c.expires_at > now,
     )
-    return and_(
-        windows.c.state == WindowState.PINNED,
-        or_(windows.c.asked_until.is_(None), windows.c.asked_until <= now),
-        or_(windows.c.not_before.is_(None), windows.c.not_before <= now),
-        ~leased,
-    )
+    return or_(and_(windows.c.asked_until.is_not(None), windows.c.asked_until > now), leased)
 
 
 def owed(
@@ -82,23 +81,49 @@ def owed(
 ) -> list[Window]:
     """What is owed now, oldest pin first; at most `limit`. Call `leases.drop_dead` before.
 
-    Windows that wait for a resource whose breaker is open stay out, except one as its probe.
+    Windows that wait for a resource whose breaker is open stay out, except one as its probe when
+    that is due. `endpoint` is what every interview needs (a model's endpoint), or None: while its
+    breaker is open, everything waits for one probe.
     """
+    opened = breakers.open_resources(connection)
+    if endpoint in opened:
+        if opened[endpoint] > now or _any_in_flight(connection, now=now):
+            return []
+        return _oldest(connection, is_owed(now), limit=1)
+    probes = [
+        window
+        for resource, probe_at in opened.items()
+        if probe_at <= now and not _any_in_flight(connection, now=now, waiting_for=resource)
+        for window in _oldest(connection, is_owed(now) & (windows.c.waits_for == resource), limit=1)
+    ][:limit]
+    free = or_(windows.c.waits_for.is_(None), windows.c.waits_for.not_in(opened))
+    others = _oldest(connection, is_owed(now) & free, limit=limit - len(probes))
+    return sorted(
+        probes + others, key=lambda one: (one.pinned_at, one.node_id, one.epoch, one.cursor_from)
+    )
+
+
+def _oldest(connection: Connection, chosen: ColumnElement[bool], *, limit: int) -> list[Window]:
+    if limit <= 0:
+        return []
     rows = connection.execute(
         select(windows)
-        .where(is_owed(now))
-        .order_by(windows.c.pinned_at, windows.c.node_id, windows.c.cursor_from)
+        .where(chosen)
+        .order_by(windows.c.pinned_at, windows.c.node_id, windows.c.epoch, windows.c.cursor_from)
         .limit(limit)
     )
-    due = [Window(**row._mapping) for row in rows]
-    return breakers.admit(connection, due, endpoint=endpoint, now=now)
+    return [Window(**row._mapping) for row in rows]
 
 
-def count_owed_or_running(connection: Connection) -> int:
-    """Windows that are still to be committed without a person's help."""
-    return connection.execute(
-        select(func.count()).select_from(windows).where(windows.c.state == WindowState.PINNED)
-    ).scalar_one()
+def _any_in_flight(
+    connection: Connection, *, now: datetime, waiting_for: str | None = None
+) -> bool:
+    """Whether a window is asked for or worked on (of those that wait for a resource)."""
+    chosen = and_(windows.c.state == WindowState.PINNED, _is_in_flight(now))
+    if waiting_for is not None:
+        chosen = and_(chosen, windows.c.waits_for == waiting_for)
+    first = connection.execute(select(windows.c.window_id).where(chosen).limit(1)).first()
+    return first is not None
 
 
 def next_due(connection: Connection, *, now: datetime) -> datetime | None:
@@ -157,6 +182,28 @@ def fail_by_surroundings(
     return WindowState.PINNED
 
 
+def fail_by_usage(
+    connection: Connection,
+    window: Window,
+    *,
+    stage: str,
+    code: str,
+    message: str,
+    now: datetime,
+    retry_delay_s: float,
+) -> WindowState:
+    """The call or the settings are wrong: attempts stay, and it is asked for again after a delay.
+
+    The delay keeps `run` and the sensor from asking for it in a tight loop.
+    """
+    _record_failure(
+        connection, window, stage=stage, code=code, message=message, now=now,
+        attempts=window.attempts, state=WindowState.PINNED,
+        not_before=now + timedelta(seconds=retry_delay_s),
+    )  # fmt: skip
+    return WindowState.PINNED
+
+
 def fail_as_rewritten(
     connection: Connection, window: Window, *, stage: str, code: str, message: str, now: datetime
 ) -> WindowState:
@@ -182,15 +229,19 @@ def _record_failure(
     not_before: datetime | None,
     waits_for: str | None = None,
 ) -> None:
+    """Note a failure. A hole that a person's run could not close stays the hole that it was."""
+    is_hole = window.state in (WindowState.SKIPPED, WindowState.REWRITTEN)
     connection.execute(
         update(windows)
         .where(windows.c.window_id == window.window_id, windows.c.state != WindowState.COMMITTED)
         .values(
             failed_stage=stage, error_code=code, error=message[:2000], failed_at=now,
-            attempts=attempts, state=state, not_before=not_before, waits_for=waits_for,
-            asked_batch=None, asked_until=None,
+            attempts=attempts, state=window.state if is_hole else state, not_before=not_before,
+            waits_for=waits_for, asked_batch=None, asked_until=None,
         )
     )  # fmt: skip
+    if is_hole:
+        pass_on_claims(connection, [window.window_id])
 
 
 def give_back(connection: Connection, window_ids: Iterable[str]) -> None:
