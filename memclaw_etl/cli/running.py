@@ -125,8 +125,17 @@ def ui(
     errors.print(
         f"Dagster UI on http://127.0.0.1:{port} (home {bench.settings.home}); Ctrl-C ends it"
     )
-    command = [dagster, "dev", "-m", "memclaw_etl.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    command = [dagster, "dev", *code_location(bench), "-h", "127.0.0.1", "-p", str(port)]
     raise typer.Exit(subprocess.call(command, env=environment))  # noqa: S603 - our own command
+
+
+def code_location(bench: "Bench") -> list[str]:
+    """Dagster's options for our definitions.
+
+    The working directory is one of ours: modules are resolved against it before anything else, and
+    the folder that the user stands in may well hold another `assets` package.
+    """
+    return ["-m", "memclaw_etl.definitions", "-d", str(bench.settings.dagster_home)]
 
 
 def run_job(
@@ -172,6 +181,11 @@ def print_summary(bench: "Bench", summary: "RunSummary") -> None:
     )
     for problem in summary.problems:
         errors.print(f"[yellow]{problem['code']}[/yellow] {escape(problem['message'])}")
+    if summary.next_try_at is not None:
+        errors.print(
+            f"windows wait until {summary.next_try_at:%H:%M:%S} UTC: run again then, or let the"
+            " daemon do it; `memclaw-etl retry WINDOW` takes one at once"
+        )
 
 
 def _next_steps(bench: "Bench") -> str:
