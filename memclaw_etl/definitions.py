@@ -13,10 +13,12 @@ from memclaw_etl.stages.bench import Bench
 from sensors.here import run_all
 from sensors.jobs import interview_windows
 from sensors.trails import pause_cancelled, trail_sensor
+from sensors.upkeep import hourly_upkeep, upkeep
 
 defs = dg.Definitions(
     assets=[*STAGES, node_status],
-    jobs=[interview_windows],
+    jobs=[interview_windows, upkeep],
+    schedules=[hourly_upkeep],
     sensors=[trail_sensor, pause_cancelled],
     resources={"memclaw": Memclaw()},
     executor=dg.in_process_executor,

@@ -98,8 +98,6 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     preview_text: bool = False
     """Put masked text into Dagster's metadata. `forget --erase` cannot reach it there."""
-    poll_s: Annotated[int, Field(ge=5)] = 20
-    """Seconds between two looks of the trail sensor."""
 
     @property
     def ledger_address(self) -> str:

@@ -14,6 +14,7 @@ from assets.partitions import NO_RETRY_TAGS
 from memclaw_etl.service import planning
 from memclaw_etl.service.planning import Batch, Watch
 from memclaw_etl.service.summary import RunSummary, summarise
+from memclaw_etl.service.upkeep import optimize_index
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.windows.scan import Scan
@@ -21,6 +22,9 @@ from sensors.asking import ask_for_owed, tags_of
 from sensors.orphans import end_orphans
 
 ASKED_BY = "memclaw-etl run"
+OPTIMIZE_AFTER_BATCHES = 20
+"""Each batch is one commit of the index, and many small commits make it slow."""
+
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -93,4 +97,6 @@ def run_all(
             if scans and scans[-1].complete and not scans[-1].windows:
                 break
             scans.append(planning.look(bench, sources, flush=flush, on_trail=watch.on_trail))
+    if len(batch_ids) >= OPTIMIZE_AFTER_BATCHES:
+        optimize_index(bench)
     return summarise(bench, scans, batch_ids, seconds=time.monotonic() - started)

@@ -11,12 +11,10 @@ from itertools import pairwise
 import polars as pl
 
 from memclaw_etl.lake.ledger import (
-    PASSABLE,
     Stage,
     StageFile,
     Window,
     commit,
-    nodes,
     results,
     windows,
 )
@@ -155,25 +153,3 @@ def _untiled(ordered: Sequence[Window]) -> Iterable[Finding]:
                 window.partition_key,
                 f"{kind} between {before.cursor_to} and {window.cursor_from}",
             )
-
-
-def unfinished(bench: Bench) -> list[Finding]:
-    """Windows that need a person: quarantined, paused or rewritten."""
-    passed = set(PASSABLE)
-    with bench.ledger.read() as tx:
-        known = {(node.tenant_id, node.node_id): node for node in nodes.all_nodes(tx)}
-        rows = [
-            window
-            for node in known.values()
-            for epoch in range(node.epoch + 1)
-            for window in windows.of_node(tx, node.tenant_id, node.node_id, epoch)
-        ]
-    waiting = [row for row in rows if row.state not in passed and row.state != "pinned"]
-    return [
-        Finding(
-            "windows_finished",
-            window.partition_key,
-            f"{window.state}: {window.error or window.reason or 'by a person'}",
-        )
-        for window in waiting
-    ]

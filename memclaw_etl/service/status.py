@@ -1,7 +1,7 @@
 """Where every node stands."""
 
-from collections import Counter
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,8 @@ from sqlalchemy import Connection
 from memclaw_etl.lake.ledger import (
     Node,
     Stage,
+    StageFile,
+    Watermark,
     Window,
     WindowState,
     commit,
@@ -52,28 +54,61 @@ class NodeStatus:
     unknown: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the ledger holds, by node and epoch or by window."""
+
+    windows: Mapping[tuple[str, str, int], Sequence[Window]]
+    watermarks: Mapping[tuple[str, str, int], Watermark]
+    masked: Mapping[str, StageFile]
+    items: Mapping[str, StageFile]
+
+
 def status(bench: Bench, *, tenant_id: str | None = None) -> list[NodeStatus]:
     """Every node's status, ordered by tenant and node id."""
     with bench.ledger.read() as tx:
-        return [_status(tx, node) for node in nodes.all_nodes(tx, tenant_id=tenant_id)]
+        every = nodes.all_nodes(tx, tenant_id=tenant_id)
+        known = _known(tx, windows.all_windows(tx))
+    return [_status(node, known) for node in every]
 
 
 def status_of(bench: Bench, chosen: Collection[tuple[str, str]]) -> list[NodeStatus]:
     """The status of some nodes, given as (tenant id, node id)."""
     with bench.ledger.read() as tx:
         found = [nodes.get(tx, tenant_id, node_id) for tenant_id, node_id in sorted(chosen)]
-        return [_status(tx, node) for node in found if node is not None]
+        present = [node for node in found if node is not None]
+        known = _known(
+            tx,
+            [
+                window
+                for node in present
+                for window in windows.of_node(tx, node.tenant_id, node.node_id, node.epoch)
+            ],
+        )
+    return [_status(node, known) for node in present]
 
 
-def _status(tx: Connection, node: Node) -> NodeStatus:
-    ordered = windows.of_node(tx, node.tenant_id, node.node_id, node.epoch)
-    frontier = commit.frontier_of(ordered)
-    stored = commit.watermark(tx, node.tenant_id, node.node_id, node.epoch)
+def _known(tx: Connection, every: Sequence[Window]) -> _Known:
+    by_epoch: defaultdict[tuple[str, str, int], list[Window]] = defaultdict(list)
+    for window in every:
+        by_epoch[window.tenant_id, window.node_id, window.epoch].append(window)
+    ids = [window.window_id for window in every]
+    return _Known(
+        windows=by_epoch,
+        watermarks=commit.all_watermarks(tx),
+        masked=results.current(tx, ids, Stage.MASKED_CHUNKS),
+        items=results.current(tx, ids, Stage.MERGED_REPORT),
+    )
+
+
+def _status(node: Node, known: _Known) -> NodeStatus:
+    key = (node.tenant_id, node.node_id, node.epoch)
+    ordered = known.windows.get(key, ())
+    stored = known.watermarks.get(key)
     last_seq = stored.last_seq if stored else None
-    ids = [window.window_id for window in ordered]
-    masked = results.current(tx, ids, Stage.MASKED_CHUNKS).values()
-    items = results.current(tx, ids, Stage.MERGED_REPORT).values()
     states = Counter(window.state for window in ordered)
+    masked = [known.masked[one.window_id] for one in ordered if one.window_id in known.masked]
+    items = [known.items[one.window_id] for one in ordered if one.window_id in known.items]
     return NodeStatus(
         tenant_id=node.tenant_id,
         node_id=node.node_id,
@@ -84,7 +119,7 @@ def _status(tx: Connection, node: Node) -> NodeStatus:
         head_seq=node.head_seq,
         lag=_lag(last_seq, node.head_seq),
         committed=states[WindowState.COMMITTED],
-        held=frontier.held,
+        held=commit.frontier_of(ordered).held,
         owed=states[WindowState.PINNED],
         failed=sum(_is_failed(window) for window in ordered),
         quarantined=states[WindowState.QUARANTINED] + states[WindowState.REWRITTEN],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from memclaw_etl.lake.ledger import Stage, Window, WindowState, batches, results, windows
 from memclaw_etl.service.status import status
@@ -35,6 +36,8 @@ class RunSummary:
     llm_tokens: int = 0
     trail_problems: int = 0
     problems: list[dict[str, str]] = field(default_factory=list)
+    next_try_at: datetime | None = None
+    """When the next waiting window is owed again; None when none waits."""
     seconds: float = 0.0
 
 
@@ -71,6 +74,7 @@ def _add_batches(bench: Bench, summary: RunSummary, batch_ids: Sequence[str]) ->
         done = [window for window in worked if window.state is WindowState.COMMITTED]
         masked = results.current(tx, [one.window_id for one in done], Stage.MASKED_CHUNKS)
         reports = results.current(tx, [one.window_id for one in done], Stage.MINI_REPORTS)
+        summary.next_try_at = windows.next_due(tx, now=bench.ledger.now())
         for batch in batch_ids:
             counts = batches.counts_of(tx, batch)
             summary.memories_added += counts.get("added", 0)

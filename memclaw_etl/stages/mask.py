@@ -21,6 +21,9 @@ from memclaw_etl.trails.events import Event
 from memclaw_etl.trails.times import utc_time
 from memclaw_etl.windows.read import read_window
 
+SHORT_FIELD_CHARS = 200
+"""Cap of tool and outcome, applied after masking (the wire's limit)."""
+
 DECODER_VERSION = "1"
 """Part of the stage's input hash: raise it when the same lines would give other events."""
 
@@ -116,13 +119,17 @@ def _mask(session: MaskSession, event: Event, limits: Limits) -> _Masked | None:
             kind=event.kind,
             origin=str(event.origin),
             content=text[: limits.message_chars],
-            tool=short["tool"],
-            outcome=short["outcome"],
+            tool=_capped(short["tool"]),
+            outcome=_capped(short["outcome"]),
         ),
         identity=event.identity,
         chars_before_cut=len(text),
         spans=len(content.findings),
     )
+
+
+def _capped(text: str | None) -> str | None:
+    return text[:SHORT_FIELD_CHARS] if text is not None else None
 
 
 def _store(
