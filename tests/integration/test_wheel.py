@@ -22,7 +22,12 @@ FOREIGN = "raise ImportError('a foreign assets package was imported')\n"
 
 def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        command, cwd=cwd, env=clean_environment() | environment, capture_output=True, timeout=240
+        command,
+        cwd=cwd,
+        env=clean_environment() | environment,
+        check=False,
+        capture_output=True,
+        timeout=240,
     )
 
 
