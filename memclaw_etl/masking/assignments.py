@@ -24,20 +24,27 @@ _TAIL = re.compile(
     (?:\w++|[.\-](?![>=])){0,16}+
     (?:\((?:[\w \-]{1,20})\)|\ for\ [\w.@\-]{1,30})?         # Key(ANYSecret):  password for bob:
     (?P<closing>(?:\\*["'`]|&quot;|\*{1,2}|[\])]){0,3})
-    (?:\s{0,2}:\s{0,2}(?:String|str|string|&str|Text|bytes)\s{0,2}(?==)|\s{1,2}string\s{0,2}(?==))?
+    (?:\s{0,2}:\s{0,2}(?:string|str|&str|text|bytes)\s{0,2}(?==)|\s{1,2}string\s{0,2}(?==))?
     \s{0,20}
-    (?P<op>:{1,3}=|\?=|\.=|\+=|={2,3}|!={1,2}|=>|->|=|:|\|\||\?\?|%3[dD]|(?<=["'`]),|(?<=["'`]\ ),|(?<=["'`]\)),?|\|
-       |(?<=[\])]\ )or(?=\ )|(?<=["'`]\ )value=|\((?=\\*["'])|(?<=\ )(?:is|to|was|set\ to|are)(?=\ ))
+    (?P<op>
+        :{1,3}= | \?= | \.= | \+= | ={2,3} | !={1,2} | => | -> | = | : | \|\| | \?\? | %3[dD] | \|
+      | (?<=["'`]), | (?<=["'`]\ ), | (?<=["'`]\)),? | (?<=[\])]\ )or(?=\ )
+      | (?<=["'`]\ )value= | \((?=\\*["']) | (?<=\ )(?:is|to|was|set\ to|are)(?=\ )
+    )
     [ \t]{0,20}
     (?:\[\]byte|new\s|b(?=["'])|\((?=["']))?
-    (?P<open>\\*(?:\"{1,3}|'{1,3}|`)|&quot;|&\#39;|%22)?
+    (?P<open>\\*(?:\"{3}|'{3}|\"(?!\")|'(?!')|`)|&quot;|&\#39;|%22)?
     """
 )
 _XML_TAIL = re.compile(r"(?i)[\w.\-]{0,40}+(?:\"[^<>\n]{0,80})?>\s{0,20}(?P<open>)")
-_UNQUOTED = re.compile(r"(?:[^\s\"'`<>\\&]|\\(?![nrtu\"'])|&(?!lt;|gt;|quot;|amp;)){1,16384}")
-_URL_VALUE = re.compile(r"(?:[^\s\"'`<>&#,;)\]}|\\%]|%(?!26)){1,16384}")
+_UNQUOTED = re.compile(r"(?:[^\s\"'`<>\\&]|\\(?![nrtu\"'])|&(?!lt;|gt;|quot;|amp;)){1,512}+")
+_REST = re.compile(r"[A-Za-z0-9+/=_.\-]*")
+_URL_VALUE = re.compile(r"(?:[^\s\"'`<>&#,;)\]}|\\%]|%(?!26)){1,512}+")
 _MULTILINE = re.compile(r"[A-Za-z0-9+/=_\-\s\\]*")
 _NEXT_PAIR = re.compile(r"[,;&/|]\s?[A-Za-z_][\w.\-]{0,30}['\"]?\s?[=:](?=[^\s=])")
+_JUDGED_CHARS = 512
+_MOST_QUOTED_CHARS = 8192
+_OPENERS = {")": "(", "]": "[", "}": "{"}
 _TRAIL = ".,;:)]}|\\>"
 
 
@@ -52,11 +59,12 @@ def look(text: str, start: int, end: int) -> Iterator[Finding]:
     span = _value_span(text, tail["open"] or "", tail.end(), in_url=name.in_url)
     if span is None:
         return
-    value = text[span[0] : span[1]]
-    if "\n" in value:
-        value = "".join(value.split())
+    begin, stop = span
+    value = "".join(text[begin : min(stop, begin + _JUDGED_CHARS)].split("\n"))
     if is_credential(value, name=name, operator=tail["op"], is_quoted=bool(tail["open"])):
-        yield Finding(name.kind, *span)
+        if stop - begin >= _JUDGED_CHARS and not tail["open"]:
+            stop = _REST.match(text, stop).end()  # type: ignore[union-attr]
+        yield Finding(name.kind, begin, stop)
 
 
 def _is_userinfo(text: str, start: int) -> bool:
@@ -97,17 +105,18 @@ def _value_span(text: str, opening: str, at: int, *, in_url: bool) -> tuple[int,
 
 
 def _closes(value: str) -> bool:
-    return (value[-1] == ")" and "(" in value) or (value[-1] in "]}" and value[0] in "[{")
+    return value[-1] in _OPENERS and _OPENERS[value[-1]] in value
 
 
 def _quoted(text: str, opening: str, at: int) -> tuple[int, int] | None:
-    end = text.find(opening, at, at + 8192)
+    limit = min(len(text), at + _MOST_QUOTED_CHARS)
+    end = text.find(opening, at, limit)
     if end < 0:
-        end = text.find("\n", at, at + 8192)
-        if end < 0:
-            end = min(len(text), at + 8192)
-    if opening in ('"', "'", "`") and "\n" in text[at:end]:
-        end = text.index("\n", at)
+        end = text.find("\n", at, limit)
+        end = limit if end < 0 else end
+    newline = text.find("\n", at, end)
+    if len(opening) == 1 and newline >= 0 and not _MULTILINE.fullmatch(text, at, end):
+        end = newline
     while end > at and text[end - 1] == "\\":
         end -= 1
     return (at, end) if end > at else None

@@ -8,11 +8,20 @@ from memclaw_etl.masking.names import Strength, strength_of
 from memclaw_etl.masking.rule import Rule
 from memclaw_etl.masking.values import is_code, is_path, is_placeholder, is_random, is_wordy
 
-_ARGUMENT = r"(?:'(?P<single>[^'\n]{4,300})'|\"(?P<double>[^\"\n]{4,300})\"|(?P<bare>[^\s\"'`|;&<>]{4,300}))"
+_ARGUMENT = (
+    r"(?:'(?P<single>[^'\n]{4,300})'|\"(?P<double>[^\"\n]{4,300})\""
+    r"|(?P<bare>[^\s\"'`|;&<>]{4,300}))"
+)
+_USER_COLON_ARGUMENT = (
+    r"(?:'[^:'\n]{0,80}:(?P<single>[^'\n]{3,300})'|\"[^:\"\n]{0,80}:(?P<double>[^\"\n]{3,300})\""
+    r"|[^\s:'\"]{1,80}:(?P<bare>[^\s\"'`|;&<>]{3,300}))"
+)
 _FLAG = re.compile(rf"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{{1,40}})[ \t]{{1,3}}(?!-){_ARGUMENT}")
 _SHORT = {
     "sshpass": re.compile(rf"[^\n|;]{{0,60}}? -p ?{_ARGUMENT}"),
-    "curl": re.compile(rf"[^\n]{{0,400}}? (?:-u|--user|--proxy-user)[ =]?(?:'[^:'\n]{{0,80}}:(?P<single>[^'\n]{{3,300}})'|\"[^:\"\n]{{0,80}}:(?P<double>[^\"\n]{{3,300}})\"|[^\s:'\"]{{1,80}}:(?P<bare>[^\s\"'`|;&<>]{{3,300}}))"),
+    "curl": re.compile(
+        rf"[^\n]{{0,400}}? (?:-u|--user|--proxy-user)[ =]?{_USER_COLON_ARGUMENT}"
+    ),
     "mysql": re.compile(rf"[^\n|;]{{0,200}}? -p{_ARGUMENT}"),
     "redis-cli": re.compile(rf"[^\n|;]{{0,200}}? -a {_ARGUMENT}"),
     "docker login": re.compile(rf"[^\n|;]{{0,200}}? -p {_ARGUMENT}"),
@@ -20,6 +29,7 @@ _SHORT = {
     "mongosh": re.compile(rf"[^\n|;]{{0,200}}? -p {_ARGUMENT}"),
     "wget": re.compile(rf"[^\n|;]{{0,200}}? --(?:http-|ftp-)?password[ =]{_ARGUMENT}"),
 }  # fmt: skip
+_REFERENCE_HEADS = "$<{@%"
 _SLASH = re.compile(rf"(?:word)?:{_ARGUMENT}")
 _PASS_SOURCE = re.compile(rf"(?:in|out)? pass:{_ARGUMENT}")
 
@@ -53,9 +63,10 @@ def _short_option(program: str, text: str, end: int) -> Iterator[Finding]:
     if span is None:
         return
     value = text[slice(*span)]
+    if is_placeholder(value) or value[0] in _REFERENCE_HEADS:
+        return
     if program == "sshpass" or not _is_stand_in(value):
-        if not is_placeholder(value) and value[0] not in "$<{@%":
-            yield Finding("cli-password", *span)
+        yield Finding("cli-password", *span)
 
 
 def look_program(text: str, start: int, end: int) -> Iterator[Finding]:
@@ -94,7 +105,7 @@ def _is_stand_in(value: str) -> bool:
     return (
         is_placeholder(value)
         or is_path(value)
-        or value[0] in "$<{@%"
+        or value[0] in _REFERENCE_HEADS
         or (is_code(value) and not is_random(value, least_chars=8))
         or is_wordy(value)
     )

@@ -1,21 +1,29 @@
 """Passwords told in languages whose word for it is not ASCII."""
 
 import re
-from functools import cache
 from collections.abc import Iterator
+from functools import cache
 
 import ahocorasick_rs
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.values import is_path, is_placeholder, is_random, is_wordy
 
-_WORDS = (
-    "ароль", "ароля", "ontraseñ", "hasło", "hasła", "密码", "密碼", "口令", "パスワード", "비밀번호", "비번", "كلمة المرور", "كلمة السر",
-    "סיסמ", "ωδικός", "ωδικό", "รหัสผ่าน", "mật khẩu", "şifre", "jelszó", "lösenord", "clé secrète", "пароли", "heslo je", "palavra-passe é",
-)  # fmt: skip
+_LISTED = """
+    ароль ароля пароли ontraseñ hasło hasła lösenord jelszó şifre mật_khẩu clé_secrète
+    密码 密碼 口令 パスワード 비밀번호 비번 كلمة_المرور كلمة_السر סיסמ ωδικός ωδικό รหัสผ่าน
+"""
+_WORDS = tuple(word.replace("_", " ") for word in _LISTED.split())
 _TOLD = re.compile(
-    r"[^\W\d_]{0,4}(?:\s{0,2}[:：=—–-]\s{0,2}|\s{1,2}(?:es|is|ist|est|é|e|to|je|это|от|на|для)(?:\s\S{1,30})?\s{1,2}|[是为為はがは는은이가]{1,2}\s{0,2}|\s{1,2})"
-    r"(?P<quote>[\"'`«“「]?)(?P<value>[!-~]{6,200})"
+    r"""(?x)
+    [^\W\d_]{0,4}
+    (?: \s{0,2}[:=\uff1a\u2013\u2014-]\s{0,2}
+      | \s{1,2}(?:es|is|ist|est|é|e|to|je|это|от|на|для)(?:\s\S{1,30})?\s{1,2}
+      | [是为為はがは는은이가]{1,2}\s{0,2}
+      | \s{1,2}
+    )
+    ["'`«“「]?(?P<value>[!-~]{6,200})
+    """
 )
 _TRAIL = ".,;:)]}\"'`"
 _LETTER_DIGIT = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])")

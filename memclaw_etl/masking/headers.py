@@ -14,7 +14,7 @@ _AUTHORIZATION = re.compile(
     r"(?P<value>[^\s\"'`<>]{8,8192})"
 )
 _COOKIE = re.compile(
-    r"(?i)(?:\\*[\"'])?\s{0,2}[:=]\s{0,2}(?:\\*[\"'])?(?P<pairs>[^\n\"'`]{8,8192})"
+    r"(?i)(?:\\*[\"'])?\s{0,2}[:=]\s{0,2}(?:\\*[\"'])?(?P<pairs>[^\n\"'`]{8,1024})"
 )
 _PAIR = re.compile(r"(?P<name>[\w.\-]{1,60})=(?P<value>[^;\s\"']{8,4096})")
 _COOKIE_ATTRIBUTE = re.compile(

@@ -1,4 +1,4 @@
-"""Credentials whose name stands elsewhere: columns of tables, Kubernetes secrets, lists of codes."""
+"""Credentials whose name stands elsewhere: table columns, Kubernetes secrets, lists of codes."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,18 @@ from memclaw_etl.masking.values import is_placeholder, is_random, is_wordy
 
 _RULE_LINE = re.compile(r"[ \t>]{0,4}\|?[ \t]*:?-{2,}[-| \t:]*$")
 _CODES = re.compile(
-    r"[^\n]{0,60}(?:\n[ \t>*\-\d.)]{0,6}[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){0,3}[ \t]*(?=\n|$)){2,20}"
+    r"[^\n]{0,60}"
+    r"(?:\n[ \t>*\-\d.)]{0,6}[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){0,3}[ \t]*(?=\n|$)){2,20}"
 )
 _CODE = re.compile(r"(?=[a-zA-Z-]*\d)[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}")
 _PHRASE = re.compile(
-    r"(?:\s*(?:is|was|:|=|->)|[\"'])[\s\"'`:]{1,4}(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
+    r"(?:\s*(?:is|was|:|=|->)|[\"'])[\s\"'`:]{1,4}"
+    r"(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
 )
 _DATA = re.compile(r"(?m)^(?P<indent>[ \t>]*)(?:string)?[dD]ata:[ \t]*$")
 _ENTRY = re.compile(
-    r"\n(?P<indent>[ \t>]+)[\w.\-]+:[ \t]{1,4}(?P<quote>[\"']?)(?P<value>[^\s\"'|>]{4,8192})(?P=quote)[ \t]*(?=\n|$)"
+    r"\n(?P<indent>[ \t>]+)[\w.\-]+:[ \t]{1,4}(?P<quote>[\"']?)"
+    r"(?P<value>[^\s\"'|>]{4,8192})(?P=quote)[ \t]*(?=\n|$)"
 )
 _HEAD_END = re.compile(r"[\w \"'*`]{0,24}+[|,\t\n]")
 _MOST_ROWS = 50
@@ -40,6 +43,8 @@ def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
         "|" if head.count("|") >= 2 else "," if "," in head else "\t" if "\t" in head else ""
     )
     if not separator:
+        return
+    if sum(bool(cell.strip()) for cell in head.split(separator)) < 2:
         return
     column = text[begin:start].count(separator)
     name = head.split(separator)[column].strip(" \"'*`>")

@@ -19,6 +19,8 @@ _MARK_HEAD = "[MASKED:"
 _MARK = re.compile(r"\[MASKED:[a-z\-]+:\d+\]")
 _MOST_PASSES = 4
 _RESCAN_CHARS = 1_000
+_DEEP_CHARS = 512
+"""Anchors this deep inside a long finding are not looked at: it keeps hostile texts linear."""
 
 
 class Masker:
@@ -50,11 +52,17 @@ class Masker:
         found = list(sweep(text))
         if not text.isascii():
             found.extend(look_foreign(text))
+        marks = [mark.span() for mark in _MARK.finditer(text)] if _MARK_HEAD in text else []
+        deep_until = 0
         for start, end, looks in self._index.hits(folded(text)):
+            if start < deep_until or (marks and _is_inside(start, marks)):
+                continue
             for look in looks:
-                found.extend(look(text, start, end))
-        if found and _MARK_HEAD in text:
-            marks = [mark.span() for mark in _MARK.finditer(text)]
+                for finding in look(text, start, end):
+                    found.append(finding)
+                    if finding.end - start > _DEEP_CHARS:
+                        deep_until = max(deep_until, finding.end - _DEEP_CHARS)
+        if marks:
             found = [finding for finding in found if not _touches(finding, marks)]
         return united(found)
 
@@ -64,9 +72,13 @@ class Masker:
         for start, end in _neighbourhoods(found, len(text)):
             inside = [finding for finding in found if start <= finding.start and finding.end <= end]
             excerpt, shifts = _marked(text, start, end, inside)
-            for finding in self._look(excerpt):
-                more.append(_unshifted(finding, shifts))
+            more.extend(_unshifted(finding, shifts) for finding in self._look(excerpt))
         return more
+
+
+def _is_inside(at: int, marks: list[tuple[int, int]]) -> bool:
+    number = bisect_right(marks, at, key=lambda mark: mark[1])
+    return number < len(marks) and marks[number][0] <= at
 
 
 def _touches(finding: Finding, marks: list[tuple[int, int]]) -> bool:

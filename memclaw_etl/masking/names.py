@@ -5,6 +5,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 
+from memclaw_etl.masking.words import (
+    CREDENTIAL_WORDS,
+    KEY_QUALIFIERS,
+    NOT_KEYS,
+    NOT_LAST,
+    PASSWORD_WORDS,
+)
+
 
 class Strength(IntEnum):
     """How much the name alone says."""
@@ -34,52 +42,23 @@ _ENCODED_SEPARATOR = re.compile(r"(?i).*%(?:26|3f)|^(?:26|3f)(?=[a-z])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WIFI = re.compile(r"(?i)\b(?:wi-?fi|wlan|ssid)\b[^\n]*$")
 _SPOKEN_KEY = re.compile(
-    r"(?i)\b(?:secret|access|api|auth\w*|private|activation|license|product|signing|shared)[ ,-]{1,2}$"
+    r"(?i)\b(?:secret|access|api|auth\w*|private|activation|license|product|signing|shared)"
+    r"[ ,-]{1,2}$"
 )
 
-_PASSWORD_WORDS = frozenset(
-    "password passwd passwort pass passphrase passcode pwd pw pswd psw pswrd psword psswd psswrd pssword pasword paswd"
-    " paswrd passwrd passworsd kennwort".split()
-)
 _PASSWORD_INSIDE = re.compile(
     r"(?i)password|passwd|passphrase|passwort|_pass\b|pwd$|^pwd|psw(?:or)?d$|passw|pasw"
 )
-_CREDENTIAL_WORDS = frozenset(
-    "secret secrets token tokens credential credentials cred creds authorization apikey pat sig webhook salt"
-    " cookie auth authtoken preshared psk otp totp jwt bearer dsn srt".split()
-)
 _CREDENTIAL_INSIDE = re.compile(
-    r"(?i)secret|token|credential|api[-_.]?key|authkey|accesskey|appkey"
-)
-_KEY_QUALIFIERS = frozenset(
-    "api access private auth account shared preshared encryption signing secret deploy master license app ssh aes rsa"
-    " hmac jwt gpg client service admin user db database storage insert ingest write read consumer subscription"
-    " activation root server sharedaccess live test prod function host crypto encrypt decrypt webhook bot sl ansi"
-    " softlayer openai anthropic azure aws gcp google stripe twilio sendgrid mailgun datadog dd newrelic sentry"
-    " algolia pinecone cohere mistral groq openrouter huggingface hf replicate wandb langsmith langfuse cloudflare"
-    " cf cloudant heroku vercel netlify supabase planetscale mongodb redis elastic github gitlab bitbucket npm pypi"
-    " slack discord telegram twitter facebook linkedin mapbox shopify square paypal plaid coinbase binance kraken"
-    " okta auth0 firebase segment mixpanel amplitude posthog linear jira notion airtable figma zendesk intercom"
-    " hubspot typeform contentful fastly akamai digitalocean linode vultr pulumi terraform vault consul snyk sonar".split()
-)
-_NOT_LAST = frozenset(
-    "count counts counter limit limits usage used max min total num budget size length len type types name names id"
-    " ids field fields file files path paths dir url urls uri endpoint host user username class hash policy expiry"
-    " expires expiration ttl error errors regex pattern format index idx map list set ref label arn version provider"
-    " manager store service handler kind column prefix suffix method mode enabled required algorithm alg status state"
-    " at date time timestamp board frame stroke press down up pool group page fingerprint checksum digest in out"
-    " input output prompt cached per rate window budget_tokens reset hint strength validator rule rules encoder"
-    " manifest location exists test tests".split()
-)
-_NOT_KEYS = frozenset(
-    "primary foreign partition sort cache public map dict group index unique composite object row s3 idempotency hot"
-    " short translation i18n locale query session order lookup hash join range registry pub dedup message sha cert"
-    " event".split()
+    r"(?i)secret|token|credential|private_key_id$|api[-_.]?key|authkey|accesskey|appkey"
 )
 _NOT_INSIDE = re.compile(
-    r"(?i)public[-_.]?key|keyof|keyword|monkey|turkey|keyboard|hockey|tokeni[sz]|bypass|compass|passenger|passport"
-    r"|secretar|page[-_]?token|continuation|next[-_]?token|cursor|checkpoint|author(?!iz)|max[-_]?tokens"
+    r"(?i)public[-_.]?key|keyof|keyword|monkey|turkey|keyboard|hockey|tokeni[sz]|bypass|compass"
+    r"|passenger|passport|secretar|secrets?manager|page[-_]?token|continuation|next[-_]?token"
+    r"|cursor|checkpoint|author(?!iz)|max[-_]?tokens|client[-_]?(?:request[-_]?)?token"
+    r"|idempotency|authenticated|authentication"
 )
+_KEYS = frozenset({"key", "keys"})
 _NOT_PASS = re.compile(r"(?i)^pass(?:ed|es|ing|through|ive|ively|thru)$")
 _KINDS = (
     ("password", re.compile(r"(?i)pass|pwd|pw\b|psw|kennwort")),
@@ -104,6 +83,8 @@ def name_at(text: str, start: int, end: int) -> Name:
 
 def _spoken_strength(name: str, before: str, *, in_url: bool) -> Strength:
     """Names of two words (`secret key`), and names that say more inside a URL."""
+    if name.lower().endswith("signature") and not in_url:
+        return Strength.NONE
     if name.lower() == "key" and _WIFI.search(before):
         return Strength.PASSWORD
     if in_url or (name.lower() in {"key", "keys", "code"} and _SPOKEN_KEY.search(before)):
@@ -115,21 +96,24 @@ def _spoken_strength(name: str, before: str, *, in_url: bool) -> Strength:
 def strength_of(name: str) -> Strength:
     """Judge a name by its words, in whatever case they are joined."""
     words = [word.lower() for word in _WORD.findall(name)]
-    if not words or _NOT_INSIDE.search(name) or _NOT_PASS.match(name):
+    if not words or _is_harmless(name, words):
         return Strength.NONE
-    if name.lower().endswith("private_key_id"):
-        return Strength.TOKEN
-    if words[-1] in _NOT_LAST and len(words) > 1:
-        return Strength.NONE
-    if words[-1] in {"key", "keys"} and len(words) > 1 and words[-2] in _NOT_KEYS:
-        return Strength.NONE
-    if not _PASSWORD_WORDS.isdisjoint(words) or _PASSWORD_INSIDE.search(name):
+    if not PASSWORD_WORDS.isdisjoint(words) or _PASSWORD_INSIDE.search(name):
         return Strength.PASSWORD
-    if not _CREDENTIAL_WORDS.isdisjoint(words) or _CREDENTIAL_INSIDE.search(name):
-        return Strength.TOKEN
-    if words[-1] in {"key", "keys"} and not _KEY_QUALIFIERS.isdisjoint(words):
+    is_key = words[-1] in _KEYS and not KEY_QUALIFIERS.isdisjoint(words)
+    if is_key or not CREDENTIAL_WORDS.isdisjoint(words) or _CREDENTIAL_INSIDE.search(name):
         return Strength.TOKEN
     return Strength.WEAK
+
+
+def _is_harmless(name: str, words: list[str]) -> bool:
+    if name.lower().endswith("private_key_id"):
+        return False
+    if _NOT_INSIDE.search(name) or _NOT_PASS.match(name):
+        return True
+    if len(words) == 1:
+        return False
+    return words[-1] in NOT_LAST or (words[-1] in _KEYS and words[-2] in NOT_KEYS)
 
 
 def kind_of(name: str) -> str:

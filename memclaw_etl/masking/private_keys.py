@@ -1,7 +1,7 @@
 """Private keys: PEM and PGP blocks however they are quoted, PuTTY files, base64 of a PEM file.
 
-A block may be indented, quoted, escaped in JSON, concatenated in code, prefixed by a log, cut at its
-head or at its tail. What lies between the first and the last line of key material goes as one.
+A block may be indented, quoted, escaped in JSON, concatenated in code, prefixed by a log, cut at
+its head or at its tail. What lies between the first and the last line of key material goes as one.
 """
 
 import base64

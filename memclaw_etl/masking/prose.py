@@ -5,20 +5,24 @@ from collections.abc import Iterator
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.rule import Rule
-from memclaw_etl.masking.values import entropy, is_hex, is_path, is_placeholder, is_random, is_wordy
+from memclaw_etl.masking.values import is_hex, is_path, is_placeholder, is_random, is_wordy
 
 _QUOTE = r"(?P<quote>\\*[\"'`*]{1,2}|)"
 _TOLD = re.compile(
     rf"""(?xi)
-    [\w.\-]{{0,30}}+(?:'s)?+(?:\s(?:key|access\ key|password|code|phrase|for\ \S{{1,40}}(?:\s\w{{1,20}})?|\w{{1,15}}\ password))?
-    (?:,?\s+(?:type|enter|use|try|just|now|again|still|currently|should\ be|will\ be|has\ been|changed|set|reset))?
-    (?:\s*(?:->|=>|[:=–—-])\s+|\s+(?:is|was|to|are|=)(?::|\s+now)?\s+|\s+)
+    [\w.\-]{{0,30}}+(?:'s)?+
+    (?:\s(?:key|access\ key|password|code|phrase|for\ \S{{1,40}}(?:\s\w{{1,20}})?
+       |\w{{1,15}}\ password))?
+    (?:,?\s+(?:type|enter|use|try|just|now|again|still|currently|should\ be|will\ be|has\ been
+       |changed|set|reset))?
+    (?:\s*(?:->|=>|[:=\u2013\u2014-])\s+|\s+(?:is|was|to|are|=)(?::|\s+now)?\s+|\s+)
     (?:(?:still|now|just|probably)\s+)?
     {_QUOTE}(?P<value>[^\s"'`<>|,\\&]{{6,300}})
     """
 )
 _ASKED = re.compile(
-    r"[^\n?]{0,120}+\?[ \t]{0,4}\n(?:\s{0,4}(?:\[?\w{2,12}\]?:?|>)\s{1,3})?(?P<value>[^\s\"'`<>]{8,200})[ \t]{0,4}(?=\n|$)"
+    r"[^\n?]{0,120}+\?[ \t]{0,4}\n(?:\s{0,4}(?:\[?\w{2,12}\]?:?|>)\s{1,3})?"
+    r"(?P<value>[^\s\"'`<>]{8,200})[ \t]{0,4}(?=\n|$)"
 )
 _HERE = re.compile(
     r"[^\n:]{0,60}+:[ \t]{0,4}\n{1,2}[ \t>`]{0,6}(?P<value>[^\s\"'`<>]{10,400})[ \t`]{0,4}(?=\n|$)"
@@ -27,15 +31,20 @@ _APP_PASSWORD = re.compile(
     r"(?:\s+(?:is|=|:))?:?\s{1,3}(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])"
 )
 _OTP = re.compile(
-    r"(?i)[^\n:=]{0,30}?(?::|=|\bis|\bkey|\bsecret|\bseed)\s{1,3}(?P<value>[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){3,7}|[A-Z2-7]{16,64})(?![A-Za-z0-9])"
+    r"(?i)[^\n:=]{0,30}?(?::|=|\bis|\bkey|\bsecret|\bseed)\s{1,3}"
+    r"(?P<value>[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){3,7}|[A-Z2-7]{16,64})(?![A-Za-z0-9])"
 )
 _SQL = re.compile(
-    r"(?i)\s{1,4}(?:with\s{1,2}\S{1,40}\s{1,2}(?:by|as)\s{1,4}|by\s{1,4}(?:password\s{1,2})?)?(?P<quote>\\*[\"']|)(?P<value>[^\s\"'`]{4,200})"
+    r"(?i)\s{1,4}(?:with\s{1,2}\S{1,40}\s{1,2}(?:by|as)\s{1,4}|by\s{1,4}(?:password\s{1,2})?)?"
+    r"(?P<quote>\\*[\"']|)(?P<value>[^\s\"'`]{4,200})"
 )
-_SQL_VERB = re.compile(r"(?i)\b(?:create|alter|grant|set)\s")
-_NETRC = re.compile(r"(?:machine|login|user(?:name)?|account)\s{1,4}\S{1,100}\s{1,6}$")
+_SQL_VERB = re.compile(
+    r"(?i)\b(?:(?:create|alter)\s{1,3}(?:user|role|login|database|subscription)|grant|set\s+password)\s"
+)
+_NETRC = re.compile(r"(?:machine|login|account)\s{1,4}\S{1,100}\s{1,6}$")
 _SPACED = re.compile(r"\s{1,4}(?P<value>[^\s\"'`<>]{4,200})")
 _MOST_STATEMENT_CHARS = 240
+_LEAST_STRONG_CHARS = 8
 _TRAIL = ".,;:!?)]}*\\"
 _LETTER_DIGIT = re.compile(r"(?=[^\s]*[A-Za-z])(?=[^\s]*\d)")
 
@@ -61,12 +70,16 @@ def _is_told(value: str, *, quoted: bool) -> bool:
         return False
     if not _LETTER_DIGIT.match(value):
         return False
-    return is_random(value, least_chars=8) or (
-        len(value) >= 8
-        and entropy(value) > 2.5
-        and bool(re.search(r"[^\W_]*[!@#$%^&*+=~?_.\-]", value))
+    return is_random(value, least_chars=8) or _is_strong_word(value)
+
+
+def _is_strong_word(value: str) -> bool:
+    """What policies make people choose: a word, digits behind it, and a capital or a sign."""
+    return (
+        len(value) >= _LEAST_STRONG_CHARS
         and bool(re.search(r"[A-Za-z]{3,}\d{2,}", value))
         and bool(re.search(r"[A-Z!@#$%^&*~?=+]", value))
+        and bool(re.search(r"[!@#$%^&*+=~?_.\-]", value))
     )
 
 
@@ -131,12 +144,13 @@ def look_netrc(text: str, start: int, end: int) -> Iterator[Finding]:
     found = _SPACED.match(text, end)
     if found is None or not _NETRC.search(text, max(0, start - 120), start):
         return
-    if not is_placeholder(found["value"]):
+    if not is_placeholder(found["value"]) and not re.fullmatch(r"[a-z]+\W?", found["value"]):
         yield Finding("password", *found.span("value"))
 
 
 _WIFI = re.compile(
-    r"(?i)[^\n]{0,40}?\b(?:key|password|passphrase|pass|pw|psk|code)(?:\s+is)?\s{0,2}[:=]?\s{1,3}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`<>,]{8,63})"
+    r"(?i)[^\n]{0,40}?\b(?:key|password|passphrase|pass|pw|psk|code)(?:\s+is)?\s{0,2}[:=]?\s{1,3}"
+    r"(?P<quote>[\"'`]?)(?P<value>[^\s\"'`<>,]{8,63})"
 )
 
 

@@ -9,7 +9,7 @@ from memclaw_etl.masking.values import is_random
 _DISCORD_TAIL = re.compile(r"\.[\w\-]{6}\.[\w\-]{27,40}")
 _DISCORD_HEAD = re.compile(r"[MNO][\w\-]{23,25}$")
 _TELEGRAM_TAIL = re.compile(r":[A-Za-z0-9_\-]{35}(?![A-Za-z0-9_\-])")
-_TELEGRAM_HEAD = re.compile(r"(?<![\w.:])\d{8,10}$")
+_TELEGRAM_HEAD = re.compile(r"(?:(?<![\w.:])|(?<=\\[nrt]))\d{8,10}$")
 _AIRTABLE_TAIL = re.compile(r"\.[0-9a-f]{64}(?![0-9a-f])")
 _AIRTABLE_HEAD = re.compile(r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}$")
 

@@ -7,21 +7,17 @@ as written; the character before a head must not continue a word.
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from memclaw_etl.masking.findings import Finding
 from memclaw_etl.masking.rule import Rule
-from memclaw_etl.masking.token_shapes import SHAPES, Shape
+from memclaw_etl.masking.token_shape import Shape
+from memclaw_etl.masking.token_shapes_clouds import CLOUDS, MODELS
+from memclaw_etl.masking.token_shapes_services import FORGES, SERVICES
 from memclaw_etl.masking.values import entropy, is_placeholder, is_random
 
 _SCHEME = re.compile(r"https?://[\w.\-]{0,70}$")
 _ESCAPED_LETTER = re.compile(r"\\[nrt]$|%[0-9A-Fa-f]{2}$")
 _WRAPPED = re.compile(r"\\?\r?\n[ \t>|+#*]{0,8}(?P<rest>[A-Za-z0-9_\-.]{20,600})(?=\s|$)")
-
-
-class _Token(NamedTuple):
-    shape: Shape
-    pattern: re.Pattern[str]
 
 
 @cache
@@ -70,4 +66,4 @@ def _is_secret(token: str, shape: Shape) -> bool:
     )
 
 
-RULES = tuple(_rule(shape) for shape in SHAPES)
+RULES = tuple(_rule(shape) for shape in (*CLOUDS, *MODELS, *FORGES, *SERVICES))

@@ -38,7 +38,7 @@ def look_userinfo(text: str, start: int, end: int) -> Iterator[Finding]:
 def _is_password(value: str, *, user: str) -> bool:
     if is_placeholder(value) or _EXAMPLE.match(value):
         return False
-    if value[0] in "${<%" or value.isdigit() and len(value) < 6:
+    if value[0] in "${<%" or (value.isdigit() and len(value) < 6):
         return False
     return not (user.startswith(("$", "{", "<")) and not is_random(value, least_chars=6))
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from itertools import pairwise
 
 _PLACEHOLDER = re.compile(
     r"""(?ix)
@@ -25,6 +26,9 @@ _PLACEHOLDER = re.compile(
     """
 )
 _CALL = re.compile(r"^[\w.$:\[\]'\"!&*?-]{0,80}\(")
+_TYPE = re.compile(r"^[A-Za-z_][\w.]*\[[\w., |\[\]]*\](?:=.*)?$")
+_PATTERN = re.compile(r"\[\^?[a-z]-[a-z]|\\[dws][+*{]|\(\?[:=!<P]")
+_TIME = re.compile(r"^\d{4}-\d\d-\d\d(?:[T ]|$)")
 _IDENTIFIER = re.compile(
     r"^[*&!]?[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)*[;?!\])}]*$"
 )
@@ -36,6 +40,7 @@ _STEPS = re.compile(r"^[\w.()\[\]:-]+(?:/[\w.()\[\]:-]+)+$")
 _FILE_NAME = re.compile(
     r"(?i)\.(?:py|js|ts|tsx|go|rs|java|md|json|ya?ml|toml|txt|pem|env|sh|html?|cs|rb|php|c|h|lock|cfg)$"
 )
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _CAMEL_TAIL = re.compile(r"^[A-Za-z]+\d{0,3}$")
 
@@ -45,12 +50,18 @@ _SAMPLE_CHARS = 256
 
 def is_placeholder(value: str) -> bool:
     """A stand-in, a reference to where the value is kept, or our own mask."""
-    return _PLACEHOLDER.search(value[:_SAMPLE_CHARS]) is not None
+    sample = value[:_SAMPLE_CHARS].strip()
+    return "EXAMPLE" in sample or "..." in sample or bool(_PLACEHOLDER.search(sample))
 
 
 def is_code(value: str) -> bool:
     """A call, or a name of a variable or attribute."""
-    return bool(_CALL.match(value)) or is_name(value)
+    return is_expression(value) or is_name(value)
+
+
+def is_expression(value: str) -> bool:
+    """A call, a type with parameters, or a regular expression."""
+    return bool(_CALL.match(value) or _TYPE.match(value) or _PATTERN.search(value))
 
 
 def is_name(value: str) -> bool:
@@ -76,7 +87,7 @@ def is_uuid(value: str) -> bool:
 def is_path(value: str) -> bool:
     """A path in a file system, or the name of a source file."""
     if _PATH.match(value) or _STEPS.match(value):
-        return not any(is_random(step, least_chars=12) for step in re.split(r"[/\\]", value))
+        return not any(is_random(step, least_chars=8) for step in re.split(r"[/\\]", value))
     return bool(_FILE_NAME.search(value))
 
 
@@ -96,13 +107,19 @@ def is_random(value: str, *, least_chars: int) -> bool:
         return False
     digits = sum(char.isdigit() for char in value)
     letters = sum(char.isalpha() for char in value)
-    if not letters:
+    if not letters or _TIME.match(value):
         return False
     if not digits:
         return _scrambled(value)
     if _CAMEL_TAIL.match(value):
         return _scrambled(value)
+    if _IDENTIFIER.match(value) and _digit_runs(value) < (3 if "." in value else 2):
+        return digits * 4 >= len(value) or _scrambled(value)
     return _switches(value) >= 2 or _scrambled(value)
+
+
+def _digit_runs(value: str) -> int:
+    return len(re.findall(r"\d+", value))
 
 
 def is_varied(value: str) -> bool:
@@ -122,18 +139,19 @@ def _least_entropy(length: int) -> float:
 def _switches(value: str) -> int:
     """How often a digit stands beside a letter."""
     return sum(
-        a.isdigit() != b.isdigit() and (a.isalnum() and b.isalnum())
-        for a, b in zip(value, value[1:], strict=False)
+        a.isdigit() != b.isdigit() and (a.isalnum() and b.isalnum()) for a, b in pairwise(value)
     )
 
 
 def _scrambled(value: str) -> bool:
-    """Letters whose case changes too often, or that have too few vowels, for words in any casing."""
+    """Letters whose case changes too often, or with too few vowels, for words in any casing."""
     letters = [char for char in value if char.isalpha()]
     if len(letters) < 12:
         return False
+    if _CONSONANTS.search(value):
+        return True
     pieces = _PIECE.findall(value)
     if any(map(str.islower, letters)) and any(map(str.isupper, letters)):
-        return len(letters) / len(pieces) < 3.0
+        return len(letters) / len(pieces) < 3.1
     vowels = sum(char in "aeiouyAEIOUY" for char in letters)
     return len(letters) >= 20 and vowels / len(letters) < 0.24 and "_" not in value

@@ -5,6 +5,7 @@ import re
 from memclaw_etl.masking.names import Name, Strength
 from memclaw_etl.masking.values import (
     is_code,
+    is_expression,
     is_hex,
     is_path,
     is_placeholder,
@@ -16,6 +17,7 @@ from memclaw_etl.masking.values import (
 
 _PROSE_OPERATORS = frozenset({"is", "to", "was", "set to", "are"})
 _LOOSE_OPERATORS = frozenset({"|", ",", "==", "===", "!=", "!==", "||", "??", "or", "(", ""})
+_MOST_PASSWORD_CHARS = 300
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d!@#$%^&*+=~?_.\-])")
 _MIXED_INSIDE = re.compile(
     r"[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!@#$%^&*+=~?]|[!@#$%^&*]\w|[A-Za-z]{3,}[._\-]?\d{3,}"
@@ -26,20 +28,22 @@ _LICENSE = re.compile(r"[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7}")
 
 def is_credential(value: str, *, name: Name, operator: str, is_quoted: bool) -> bool:
     """Decide by the strength of the name, by how it is assigned, and by the value itself."""
-    if len(value) < 4 or name.strength is Strength.NONE:
-        return False
-    if is_placeholder(value) or is_path(value):
+    if len(value) < 4 or is_placeholder(value) or is_path(value):
         return False
     operator = operator.strip().lower()
     if operator in _PROSE_OPERATORS:
         return _spoken(value, name)
     if operator in _LOOSE_OPERATORS:
         return _compared(value, name, is_quoted=is_quoted or operator == "|")
+    return _assigned(value, name, is_quoted=is_quoted)
+
+
+def _assigned(value: str, name: Name, *, is_quoted: bool) -> bool:
     if name.strength is Strength.PASSWORD:
         return _password(value, is_quoted=is_quoted)
     if name.strength is Strength.TOKEN:
         return _token(value, is_quoted=is_quoted, in_url=name.in_url)
-    return _weak(value, is_quoted=is_quoted)
+    return name.strength is Strength.WEAK and _weak(value, is_quoted=is_quoted)
 
 
 def _spoken(value: str, name: Name) -> bool:
@@ -61,24 +65,30 @@ def _compared(value: str, name: Name, *, is_quoted: bool) -> bool:
             or (is_hex(value) and len(value) >= 16)
             or is_random(value, least_chars=10)
         )
-    return is_random(value, least_chars=20) and not is_hex(value) and not is_uuid(value)
+    is_identity = name.strength is Strength.NONE or is_hex(value) or is_uuid(value)
+    return not is_identity and is_random(value, least_chars=20)
 
 
 def _password(value: str, *, is_quoted: bool) -> bool:
     if _WORDS_AND_NUMBER.fullmatch(value):
         return True
     if is_quoted:
-        return (
-            len(value) < 300
-            and " " not in value.strip()
-            and not is_wordy(value)
-            and not is_code(value)
-        )
+        return _quoted_password(value)
     if is_code(value):
-        return bool(re.fullmatch(r"\w{8,}", value)) and bool(
+        return bool(re.fullmatch(r"[\w!?]{8,}", value)) and bool(
             re.search(r"[A-Za-z]\d+[A-Za-z]", value)
         )
     return bool(_LETTER_AND_MORE.match(value)) and not is_wordy(value)
+
+
+def _quoted_password(value: str) -> bool:
+    if len(value) > _MOST_PASSWORD_CHARS or " " in value.strip():
+        return False
+    if is_wordy(value) or is_expression(value):
+        return False
+    return not value.isidentifier() or (
+        len(value) >= 6 and bool(re.search(r"[a-z]\d|\d[a-z]|[A-Z]\d", value))
+    )
 
 
 def _token(value: str, *, is_quoted: bool, in_url: bool) -> bool:
