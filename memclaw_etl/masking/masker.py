@@ -1,7 +1,8 @@
 """From a message to a masked message."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from memclaw_etl.masking.catalogue import RULES
 from memclaw_etl.masking.findings import Finding, Masked, united
 from memclaw_etl.masking.foreign import look_foreign
 from memclaw_etl.masking.private import private_spans, without
+from memclaw_etl.masking.repeats import KnownSecrets
 from memclaw_etl.masking.sweeps import sweep
 
 MASKER_VERSION = "1"
@@ -33,14 +35,18 @@ class Masker:
         """Begin a stretch of texts in which equal secrets get equal marks."""
         return MaskSession(self)
 
-    def findings(self, text: str) -> list[Finding]:
+    def findings(self, text: str, *, known: Sequence[Finding] = ()) -> list[Finding]:
         """Find credentials in a text.
+
+        Args:
+            text: What is masked.
+            known: Findings that are certain already.
 
         Returns:
             Sorted, disjoint findings that touch none of our own marks. Taking them out leaves
             nothing that a second look would find.
         """
-        found = self._look(text)
+        found = self._look(text, known)
         for _ in range(_MOST_PASSES):
             more = self._look_again(text, found) if found else []
             if not more:
@@ -48,8 +54,8 @@ class Masker:
             found = united([*found, *more])
         return found
 
-    def _look(self, text: str) -> list[Finding]:
-        found = list(sweep(text))
+    def _look(self, text: str, known: Sequence[Finding] = ()) -> list[Finding]:
+        found = [*known, *sweep(text)]
         if not text.isascii():
             found.extend(look_foreign(text))
         marks = [mark.span() for mark in _MARK.finditer(text)] if _MARK_HEAD in text else []
@@ -74,6 +80,11 @@ class Masker:
             excerpt, shifts = _marked(text, start, end, inside)
             more.extend(_unshifted(finding, shifts) for finding in self._look(excerpt))
         return more
+
+
+def _is_covered(finding: Finding, found: list[Finding]) -> bool:
+    at = bisect_right(found, finding.start, key=lambda other: other.start) - 1
+    return at >= 0 and finding.end <= found[at].end
 
 
 def _is_inside(at: int, marks: list[tuple[int, int]]) -> bool:
@@ -125,7 +136,8 @@ class MaskSession:
 
     def __init__(self, masker: Masker) -> None:
         self._masker = masker
-        self._marks: dict[tuple[str, str], str] = {}
+        self._known = KnownSecrets()
+        self._marks: dict[str, str] = {}
         self._counts: dict[str, int] = {}
 
     def mask(self, text: str) -> Masked:
@@ -141,10 +153,17 @@ class MaskSession:
         """
         removed, _ = private_spans(text)
         public = without(text, removed)
-        found = self._masker.findings(public)
+        found = self._findings(public)
         if not removed and not found:
             return Masked(text)
         return Masked(self._replace(public, found), _as_input(removed, found))
+
+    def _findings(self, text: str) -> list[Finding]:
+        """Find credentials, and those of earlier texts again wherever they stand."""
+        found = self._masker.findings(text, known=list(self._known.repeats(text)))
+        self._known.learn(text, found)
+        again = [repeat for repeat in self._known.repeats(text) if not _is_covered(repeat, found)]
+        return self._masker.findings(text, known=[*found, *again]) if again else found
 
     def _replace(self, text: str, found: list[Finding]) -> str:
         parts: list[str] = []
@@ -159,10 +178,10 @@ class MaskSession:
         return "".join(parts)
 
     def _mark(self, kind: str, secret: str) -> str:
-        mark = self._marks.get((kind, secret))
+        mark = self._marks.get(secret)
         if mark is None:
             self._counts[kind] = self._counts.get(kind, 0) + 1
-            mark = self._marks[kind, secret] = f"{_MARK_HEAD}{kind}:{self._counts[kind]}]"
+            mark = self._marks[secret] = f"{_MARK_HEAD}{kind}:{self._counts[kind]}]"
         return mark
 
 
@@ -170,20 +189,19 @@ def _as_input(removed: list[tuple[int, int]], found: list[Finding]) -> tuple[Fin
     """Offsets after removal back to offsets of the input."""
     if not removed:
         return tuple(found)
-    cuts: list[tuple[int, int]] = []  # (offset after removal, characters removed so far)
-    gone = 0
+    starts: list[int] = []  # where, after removal, something was cut out
+    gone = [0]  # characters removed before the n-th cut
     for start, end in removed:
-        cuts.append((start - gone, gone + end - start))
-        gone += end - start
-
-    def back(offset: int, *, is_end: bool) -> int:
-        shift = 0
-        for at, total in cuts:
-            if at < offset or (at == offset and not is_end):
-                shift = total
-        return offset + shift
-
-    moved = [Finding(f.kind, back(f.start, is_end=False), back(f.end, is_end=True)) for f in found]
+        starts.append(start - gone[-1])
+        gone.append(gone[-1] + end - start)
+    moved = [
+        Finding(
+            finding.kind,
+            finding.start + gone[bisect_right(starts, finding.start)],
+            finding.end + gone[bisect_left(starts, finding.end)],
+        )
+        for finding in found
+    ]
     return tuple(united([*moved, *(Finding("private", *span) for span in removed)]))
 
 

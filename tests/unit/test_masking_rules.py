@@ -135,6 +135,15 @@ def test_marks_are_numbered_by_secret_within_a_session():
     assert open_masker().session().mask(f"token={two}").text == "token=[MASKED:token:1]"
 
 
+def test_a_secret_goes_wherever_it_stands_again():
+    secret = drawn(20)
+    session = open_masker().session()
+    first = session.mask(f"PASSWORD={secret}\nlogin failed for {secret}!").text
+    assert first == "PASSWORD=[MASKED:password:1]\nlogin failed for [MASKED:password:1]!"
+    assert session.mask(f"got ({secret})").text == "got ([MASKED:password:1])"
+    assert session.mask(f"x{secret}").text == f"x{secret}"
+
+
 def test_wrapped_token_goes_with_its_second_line():
     head, tail = "sk-" + "proj-" + drawn(60), drawn(50)
     masked = mask(f"it is {head}\n> {tail}\nok")
