@@ -10,6 +10,8 @@ NODES = dg.DynamicPartitionsDefinition(name="nodes")
 
 BATCH_TAG = "memclaw/batch"
 ASKED_BY_TAG = "memclaw/asked_by"
+ASKED_HERE = "memclaw-etl run"
+"""Who asked, when a run works in the process that asked for it."""
 PARENT_RUN_TAG = "dagster/parent_run_id"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"

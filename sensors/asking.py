@@ -15,8 +15,11 @@ def ask_for_owed(
     asked_by: str,
     max_batches: int,
     interviewer: str | None = None,
+    run_id: str | None = None,
 ) -> list[Batch]:
     """Ask for what is owed, as at most `max_batches` runs over contiguous partitions.
+
+    With `run_id` (and `max_batches=1`) the windows are leased to that run of this process.
 
     A crash anywhere in here leaves the windows owed: at once, or after the ask's deadline.
     """
@@ -30,7 +33,10 @@ def ask_for_owed(
     instance.add_dynamic_partitions(name, [window.partition_key for window in due])
     place = {key: number for number, key in enumerate(instance.get_dynamic_partitions(name))}
     runs = planning.split(due, place, size=size)[:max_batches]
-    return [planning.ask(bench, run, asked_by=asked_by, interviewer=interviewer) for run in runs]
+    return [
+        planning.ask(bench, run, asked_by=asked_by, interviewer=interviewer, run_id=run_id)
+        for run in runs
+    ]
 
 
 def tags_of(batch: Batch, *, asked_by: str) -> dict[str, str]:

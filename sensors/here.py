@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import FrameType
 
 import dagster as dg
 
-from assets.partitions import NO_RETRY_TAGS
+from assets.partitions import ASKED_HERE, NO_RETRY_TAGS
 from memclaw_etl.service import planning
 from memclaw_etl.service.planning import Batch, Watch
 from memclaw_etl.service.summary import RunSummary, summarise
@@ -21,7 +22,6 @@ from memclaw_etl.windows.scan import Scan
 from sensors.asking import ask_for_owed, tags_of
 from sensors.orphans import end_orphans
 
-ASKED_BY = "memclaw-etl run"
 OPTIMIZE_AFTER_BATCHES = 20
 """Each batch is one commit of the index, and many small commits make it slow."""
 
@@ -36,15 +36,26 @@ def open_instance(dagster_home: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def run_here(job: dg.JobDefinition, instance: dg.DagsterInstance, batch: Batch) -> bool:
-    """Run one batch to its end in this process; whether all of it went well."""
-    with _interruptible():
-        result = job.execute_in_process(
-            instance=instance,
-            run_config=_QUIET,
-            tags={**NO_RETRY_TAGS, **tags_of(batch, asked_by=ASKED_BY)},
-            raise_on_error=False,
-        )
+def run_here(
+    job: dg.JobDefinition, instance: dg.DagsterInstance, bench: Bench, batch: Batch, *, run_id: str
+) -> bool:
+    """Run one batch to its end in this process; whether all of it went well.
+
+    Told to stop, it gives back what it did not finish.
+    """
+    try:
+        with _interruptible():
+            result = job.execute_in_process(
+                instance=instance,
+                run_config=_QUIET,
+                tags={**NO_RETRY_TAGS, **tags_of(batch, asked_by=ASKED_HERE)},
+                raise_on_error=False,
+                run_id=run_id,
+            )
+    except BaseException:
+        planning.break_off(bench, run_id)
+        raise
+    planning.end_run(bench, run_id)
     return bool(result.success)
 
 
@@ -85,13 +96,15 @@ def run_all(
     with open_instance(bench.settings.dagster_home) as instance:
         end_orphans(instance, bench)
         while True:
+            run_id = str(uuid.uuid4())
             asked = ask_for_owed(
-                instance, bench, asked_by=ASKED_BY, max_batches=1, interviewer=interviewer
-            )
+                instance, bench, asked_by=ASKED_HERE, max_batches=1, interviewer=interviewer,
+                run_id=run_id,
+            )  # fmt: skip
             for batch in asked:
                 watch.on_batch(batch)
                 batch_ids.append(batch.batch_id)
-                run_here(job, instance, batch)
+                run_here(job, instance, bench, batch, run_id=run_id)
             if asked:
                 continue
             if scans and scans[-1].complete and not scans[-1].windows:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from assets.partitions import BATCH_TAG
+from assets.partitions import ASKED_BY_TAG, ASKED_HERE, BATCH_TAG
 from memclaw_etl.lake.ledger import leases
 from memclaw_etl.stages.bench import Bench
 
@@ -17,8 +17,9 @@ _LIMIT = 100
 def end_orphans(instance: dg.DagsterInstance, bench: Bench) -> list[str]:
     """Mark started runs of ours without a live lease as failed; returns their ids.
 
-    Leases say what lives; Dagster's status only has to follow. A run that is between two stages
-    holds its leases all the time, so only dead and finished processes have none.
+    Leases say what lives; Dagster's status only has to follow. A run holds a lease of its own until
+    its process is done, so only dead and finished processes have none. A run that works in the
+    process that asked for it has its leases before it starts.
     """
     with bench.ledger.write() as tx:
         leases.drop_dead(tx, now=bench.ledger.now())
@@ -31,7 +32,9 @@ def end_orphans(instance: dg.DagsterInstance, bench: Bench) -> list[str]:
     for record in records:
         run = record.dagster_run
         is_ours = BATCH_TAG in run.tags
-        if not is_ours or run.run_id in alive or _is_starting(record.update_timestamp):
+        leases_first = run.tags.get(ASKED_BY_TAG) == ASKED_HERE
+        starting = not leases_first and _is_starting(record.update_timestamp)
+        if not is_ours or run.run_id in alive or starting:
             continue
         instance.report_run_failed(run, "its process is gone; its windows are owed again")
         ended.append(run.run_id)

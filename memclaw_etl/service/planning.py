@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memclaw_etl.lake.ledger import Window, batches, leases, windows
+from memclaw_etl.lake.ledger import Holder, Window, batches, leases, windows
 from memclaw_etl.service.home import this_machine
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
@@ -18,6 +18,8 @@ class Batch:
 
     batch_id: str
     partition_keys: tuple[str, ...]
+    run_id: str | None = None
+    """The run that holds their leases already; None: whichever run starts for the batch."""
 
 
 def _say_nothing(batch: Batch) -> None:
@@ -79,19 +81,47 @@ def split(
 
 
 def ask(
-    bench: Bench, due: Sequence[Window], *, asked_by: str, interviewer: str | None = None
+    bench: Bench,
+    due: Sequence[Window],
+    *,
+    asked_by: str,
+    interviewer: str | None = None,
+    run_id: str | None = None,
 ) -> Batch:
-    """Ask for windows as one batch: until its deadline nobody else asks for them."""
+    """Ask for windows as one batch: until its deadline nobody else asks for them.
+
+    With `run_id`, that run of this process takes their leases in the same transaction: if the
+    process dies before the run begins, they are owed at once.
+    """
+    limits = bench.settings.limits
     with bench.ledger.write() as tx:
+        now = bench.ledger.now()
         batch_id = batches.ask(
             tx,
             due,
             asked_by=asked_by,
             interviewer=interviewer or bench.settings.interviewer,
-            now=bench.ledger.now(),
-            deadline_s=bench.settings.limits.ask_deadline_s,
+            now=now,
+            deadline_s=limits.ask_deadline_s,
         )
-    return Batch(batch_id, tuple(window.partition_key for window in due))
+        if run_id is not None:
+            batches.take(
+                tx, batch_id=batch_id, holder=Holder.here(run_id), now=now,
+                lease_s=limits.lease_s, by_person=False,
+            )  # fmt: skip
+    return Batch(batch_id, tuple(window.partition_key for window in due), run_id)
+
+
+def end_run(bench: Bench, run_id: str) -> None:
+    """A run of this process came to its end."""
+    with bench.ledger.write() as tx:
+        leases.release(tx, [leases.run_lease(run_id)], run_id=run_id)
+
+
+def break_off(bench: Bench, run_id: str) -> None:
+    """A run of this process was stopped: what it did not finish is owed at once."""
+    with bench.ledger.write() as tx:
+        leases.release_all(tx, run_id=run_id)
 
 
 def look(

@@ -267,7 +267,9 @@ def drop_dead(bench: Bench) -> None:
         lease_table.drop_dead(tx, now=bench.ledger.now())
 
 
-def wait_until(what: str, holds: Callable[[], bool], *, seconds: float, every: float = 0.5) -> float:
+def wait_until(
+    what: str, holds: Callable[[], bool], *, seconds: float, every: float = 0.5
+) -> float:
     """Wait for something; how long it took. Fails when it takes longer than `seconds`."""
     started = time.monotonic()
     while not holds():

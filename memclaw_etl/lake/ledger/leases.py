@@ -35,6 +35,11 @@ def window_lease(window_id: str) -> str:
     return f"{WINDOW_LEASE}{window_id}"
 
 
+def run_lease(run_id: str) -> str:
+    """Name of the lease that a run holds from its first window until its process is done."""
+    return f"run:{run_id}"
+
+
 def pid_is_alive(pid: int) -> bool:
     """Whether a process with that pid runs on this host."""
     try:
