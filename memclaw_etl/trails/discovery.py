@@ -23,6 +23,8 @@ NODE_PREFIX: Final[Mapping[TrailKind, str]] = {
     TrailKind.BUFFER: "buffer",
 }
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MAX_INT: Final = 2**63 - 1
+"""Some files have times that no calendar knows, some file systems inodes of 64 bits."""
 _PLUGIN_BUFFER: Final = "interview-buffer"
 """Every install calls its buffer so; its path tells it apart."""
 
@@ -125,8 +127,8 @@ def _trail(
         node_id=f"{NODE_PREFIX[source.kind]}:{machine12}:{_stem(source.kind, path, real_path)}",
         file_session=path.stem,
         size_bytes=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        inode=status.st_ino,
+        mtime_ns=max(min(status.st_mtime_ns, _MAX_INT), -_MAX_INT),
+        inode=status.st_ino & _MAX_INT,
         project=candidate.project,
     )
 
@@ -168,18 +170,19 @@ def open_trail(real_path: Path, *, root: Path, node_id: str) -> BinaryIO:
             a link that leads elsewhere.
     """
     if Path(os.path.realpath(real_path)) != real_path or not real_path.is_relative_to(root):
-        raise _unreadable(real_path, node_id, "a link stands in its place")
+        raise unreadable(real_path, node_id, "a link stands in its place")
     try:
         handle = os.open(real_path, _OPEN_FLAGS)
     except OSError as error:
-        raise _unreadable(real_path, node_id, error.strerror or "unknown reason") from error
+        raise unreadable(real_path, node_id, error.strerror or "unknown reason") from error
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise _unreadable(real_path, node_id, "it is no regular file")
+        raise unreadable(real_path, node_id, "it is no regular file")
     return os.fdopen(handle, "rb")
 
 
-def _unreadable(real_path: Path, node_id: str, reason: str) -> TrailUnreadableError:
+def unreadable(real_path: Path, node_id: str, reason: str) -> TrailUnreadableError:
+    """The error that says why a trail cannot be read now."""
     message = (
         f"node {node_id}: the trail {real_path} cannot be read: {reason};"
         " nothing is lost, it is tried again later"

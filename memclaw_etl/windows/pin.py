@@ -4,14 +4,26 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, BinaryIO
 
-from memclaw_etl.lake.ledger import Claim, Ledger, Node, WindowState, commit, nodes, pins
+from sqlalchemy import Connection
+
+from memclaw_etl.lake.ledger import (
+    Claim,
+    Ledger,
+    Node,
+    WindowState,
+    commit,
+    leases,
+    nodes,
+    pins,
+)
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.lake.ledger.identifiers import attempt_id, window_id
 from memclaw_etl.settings import Limits
 from memclaw_etl.trails import decode
-from memclaw_etl.trails.events import Assembled, Event, Position, QueueOp, TrailKind
+from memclaw_etl.trails.events import Assembled, Event, Position, TrailKind
 from memclaw_etl.trails.times import utc_time
 from memclaw_etl.windows import keys
 from memclaw_etl.windows.plan import Cut, LineFacts, plan
@@ -19,12 +31,17 @@ from memclaw_etl.windows.read import (
     ReadLine,
     closed,
     digest,
+    facts_of,
     fingerprints,
-    open_node,
     read_from,
+    reading,
     state_of,
     stored_form,
+    takeable,
 )
+
+PATH_CHARS = 4_096
+"""Linux's PATH_MAX, and the ledger's column."""
 
 
 @dataclass(slots=True)
@@ -65,7 +82,7 @@ def pin_trail(
         TrailUnreadableError: the trail cannot be opened or read.
         BusyError: the ledger stays locked.
     """
-    with open_node(node) as file:
+    with reading(node) as file:
         size = os.fstat(file.fileno()).st_size
         done = Pinned()
         if (why := _rewritten(file, node, size)) is not None:
@@ -105,10 +122,9 @@ def _open_epoch(ledger: Ledger, node: Node, why: str) -> Node:
     now = ledger.now()
     with ledger.write() as tx:
         if nodes.open_epoch(tx, node, now=now, why=why):
-            old = window_table.of_node(tx, node.tenant_id, node.node_id, node.epoch)
             lost = window_table.set_state(
                 tx,
-                [window.window_id for window in old if window.state is WindowState.PINNED],
+                _nobody_works_on(tx, node, now=now),
                 WindowState.REWRITTEN,
                 only_from=[WindowState.PINNED],
                 reason=why,
@@ -118,6 +134,15 @@ def _open_epoch(ledger: Ledger, node: Node, why: str) -> Node:
     if stored is None:
         raise AssertionError("a node never leaves the ledger")
     return stored
+
+
+def _nobody_works_on(tx: Connection, node: Node, *, now: datetime) -> list[str]:
+    """Pinned windows of the node's epoch that no run holds: one that does may have read them."""
+    leases.drop_dead(tx, now=now)
+    old = window_table.of_node(tx, node.tenant_id, node.node_id, node.epoch)
+    ids = [window.window_id for window in old if window.state is WindowState.PINNED]
+    held = leases.held(tx, [leases.window_lease(one) for one in ids])
+    return [one for one in ids if leases.window_lease(one) not in held]
 
 
 def _pin_lines(
@@ -141,6 +166,7 @@ def _pin_lines(
                 return
             lines.append(line)
             _note(done, line, still=still)
+            done.at_end = not line.raw.terminated
             yield facts_of(line, message_chars=limits.message_chars)
         done.at_end = True
 
@@ -162,33 +188,11 @@ def _note(done: Pinned, line: ReadLine, *, still: bool) -> None:
     done.read_bytes += line.outcome.byte_end - line.outcome.byte_start
     done.records += len(line.outcome.said)
     done.noise.update(line.outcome.noise)
-    if line.raw.terminated or (still and _takeable(line)):
+    if line.raw.terminated or (still and takeable(line)):
         done.head_seq = line.outcome.seq
         done.quarantined += len(line.outcome.quarantined)
     else:
         done.torn += len(line.outcome.quarantined)
-
-
-def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
-    """What planning needs of a line; messages count up to the cap that follows masking."""
-    outcome = line.outcome
-    said = [one.event if isinstance(one, QueueOp) else one for one in outcome.said]
-    events = [event for event in said if event is not None]
-    return LineFacts(
-        seq=outcome.seq,
-        next_part=outcome.next_part,
-        byte_end=outcome.byte_end,
-        length_bytes=outcome.byte_end - outcome.byte_start,
-        terminated=outcome.terminated,
-        whole=_takeable(line),
-        events=len(events),
-        chars=sum(min(event.chars, message_chars) for event in events),
-    )
-
-
-def _takeable(line: ReadLine) -> bool:
-    """Whether the line parses, so that it may be taken although it has no newline yet."""
-    return line.outcome.whole and line.outcome.next_part > line.outcome.first_part
 
 
 def _pin_cut(
@@ -272,6 +276,12 @@ def _window_row(
         "noise": dict(assembled.noise),
         "ts_first": min(times, default=None),
         "ts_last": max(times, default=None),
-        "project": next((e.project for e in reversed(assembled.events) if e.project), None),
+        "project": _project(assembled.events),
         "pinned_at": ledger.now(),
     }
+
+
+def _project(events: Sequence[Event]) -> str | None:
+    """The last working folder that the events name, unless it is one that no system can have."""
+    named = (event.project for event in reversed(events))
+    return next((one for one in named if one and len(one) <= PATH_CHARS and "\0" not in one), None)

@@ -4,7 +4,8 @@ Both go through the same functions, so that a window decodes to what was pinned.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -13,16 +14,18 @@ from typing import BinaryIO
 from memclaw_etl.errors import TrailRewrittenError
 from memclaw_etl.lake.ledger import Node, Window
 from memclaw_etl.trails import decode
-from memclaw_etl.trails.discovery import open_trail
+from memclaw_etl.trails.discovery import open_trail, unreadable
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
     LineOutcome,
     Position,
+    QueueOp,
     RawLine,
     TrailKind,
 )
 from memclaw_etl.trails.lines import read_lines
+from memclaw_etl.windows.plan import LineFacts
 
 HEAD_BYTES = 4_096
 TAIL_BYTES = 256
@@ -43,6 +46,21 @@ def open_node(node: Node) -> BinaryIO:
         TrailUnreadableError: it is gone, is no regular file, or may not be read.
     """
     return open_trail(Path(node.real_path), root=Path(node.root), node_id=node.node_id)
+
+
+@contextmanager
+def reading(node: Node) -> Iterator[BinaryIO]:
+    """A node's trail for reading. Whatever the disk refuses meanwhile becomes one kind of error.
+
+    Raises:
+        TrailUnreadableError: it cannot be opened, or not be read to the end.
+    """
+    try:
+        with open_node(node) as file:
+            yield file
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise unreadable(Path(node.real_path), node.node_id, reason) from error
 
 
 def state_of(stored: object) -> DecoderState:
@@ -101,6 +119,28 @@ def _read_buffer(file: BinaryIO, start: Position) -> Iterator[ReadLine]:
             yield ReadLine(raw=raw, outcome=outcome)
 
 
+def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
+    """What planning needs of a line; messages count up to the cap that follows masking."""
+    outcome = line.outcome
+    said = [one.event if isinstance(one, QueueOp) else one for one in outcome.said]
+    events = [event for event in said if event is not None]
+    return LineFacts(
+        seq=outcome.seq,
+        next_part=outcome.next_part,
+        byte_end=outcome.byte_end,
+        length_bytes=outcome.byte_end - outcome.byte_start,
+        terminated=outcome.terminated,
+        whole=takeable(line),
+        events=len(events),
+        chars=sum(min(event.chars, message_chars) for event in events),
+    )
+
+
+def takeable(line: ReadLine) -> bool:
+    """Whether the line parses, so that it may be taken although it has no newline yet."""
+    return line.outcome.whole and line.outcome.next_part > line.outcome.first_part
+
+
 def closed(file: BinaryIO, start: Position) -> Position:
     """Step over the newline that a line got after it was taken without one."""
     if not start.open_line:
@@ -130,8 +170,10 @@ def read_window(node: Node, window: Window) -> Assembled:
     """
     kind = TrailKind(node.kind)
     state = state_of(window.decoder_state)
-    with open_node(node) as file:
+    with reading(node) as file:
         lines = list(_pinned_lines(kind, file, window, state))
+    if kind is TrailKind.BUFFER:
+        lines = _as_pinned(lines, window)
     if digest(lines) != window.sha256:
         raise TrailRewrittenError(
             f"window {window.partition_key}: bytes {window.byte_from}-{window.byte_to} of"
@@ -159,6 +201,24 @@ def _pinned_lines(
     data = BytesIO(file.read(window.byte_to - window.byte_from))
     shifted = Position(seq=start.seq, part=start.part, byte=0, open_line=start.open_line)
     yield from read_from(kind, data, shifted, state)
+
+
+def _as_pinned(lines: Sequence[ReadLine], window: Window) -> list[ReadLine]:
+    """A buffer's lines as they were when the window was pinned.
+
+    Only a seq says where a window ends: the line that was last may have got its newline since, and
+    pieces without a seq of their own, which carry the last one's, may have come behind it.
+    """
+    for count in range(len(lines), 0, -1):
+        last = lines[count - 1]
+        unended = ReadLine(last.raw._replace(terminated=False), last.outcome)
+        for end in (last, unended):
+            found = [*lines[: count - 1], end]
+            if digest(found) == window.sha256:
+                return found
+        if last.outcome.seq != window.cursor_to or last.outcome.own_seqs is not None:
+            break
+    return list(lines)
 
 
 def fingerprints(file: BinaryIO, end_byte: int) -> tuple[str, str]:

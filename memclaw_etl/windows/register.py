@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +34,40 @@ def register_trails(
     """
     with ledger.read() as tx:
         known = nodes.all_nodes(tx, tenant_id=source.tenant_id)
-    by_path = {node.real_path: node for node in known}
+    by_path = {node.real_path: node for node in known if node.kind == source.kind}
+    trails, refused = _with_sound_names(trails)
     found = [
         Found(trail, by_path[str(trail.real_path)])
         for trail in trails
         if str(trail.real_path) in by_path
     ]
     new = [trail for trail in trails if str(trail.real_path) not in by_path]
-    refused: list[tuple[str, str]] = []
     if new:
         by_id = {node.node_id: node for node in known}
-        added, refused = _register_new(ledger, source, new, by_id)
+        added, more_refused = _register_new(ledger, source, new, by_id)
         found += added
+        refused += more_refused
     return found, refused
+
+
+def _with_sound_names(
+    trails: Sequence[TrailFile],
+) -> tuple[list[TrailFile], list[tuple[str, str]]]:
+    """Leave out trails whose path is no text: no database and no terminal can name them."""
+    sound: list[TrailFile] = []
+    refused: list[tuple[str, str]] = []
+    for trail in trails:
+        name = str(trail.real_path)
+        if _is_text(name):
+            sound.append(trail)
+            continue
+        shown = name.encode("utf-8", "backslashreplace").decode()
+        refused.append((shown, f"the path {shown} is not UTF-8; rename the file or its folder"))
+    return sound, refused
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _register_new(
@@ -59,8 +80,13 @@ def _register_new(
         for trail in trails:
             holder = taken.get(trail.node_id)
             if holder is not None and _was_moved(holder, trail):
-                nodes.change(tx, holder, path=str(trail.path), real_path=str(trail.real_path))
-                moved = replace(holder, path=str(trail.path), real_path=str(trail.real_path))
+                place = {
+                    "path": str(trail.path),
+                    "real_path": str(trail.real_path),
+                    "root": str(trail.root),
+                }
+                nodes.change(tx, holder, **place)
+                moved = nodes.get(tx, holder.tenant_id, holder.node_id) or holder
                 found.append(Found(trail, moved))
                 continue
             node_id = trail.node_id if holder is None else _other_id(trail)

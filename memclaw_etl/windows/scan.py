@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from memclaw_etl.errors import MemclawError, SettingsError, TrailUnreadableError
@@ -16,6 +17,9 @@ from memclaw_etl.settings import Limits
 from memclaw_etl.trails.discovery import Source, TrailFile, discover
 from memclaw_etl.windows.pin import Pinned, pin_trail
 from memclaw_etl.windows.register import Found, register_trails
+
+_LONG_AGO = timedelta(days=365)
+"""No file is taken to be still for longer: some have times that no calendar knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,9 @@ def scan(
     """
     result = Scan()
     found: list[Found] = []
+    readers: dict[Path, Source] = {}
     for source in sources:
-        found += _look(ledger, source, machine12=machine12, result=result)
+        found += _look(ledger, source, machine12=machine12, readers=readers, result=result)
     due = [one for one in found if _is_due(one, limits, flush=flush, now=ledger.now())]
     due.sort(key=lambda one: one.node.scanned_at or datetime.min.replace(tzinfo=UTC))
     started = monotonic()
@@ -99,7 +104,14 @@ def scan(
     return result
 
 
-def _look(ledger: Ledger, source: Source, *, machine12: str, result: Scan) -> list[Found]:
+def _look(
+    ledger: Ledger,
+    source: Source,
+    *,
+    machine12: str,
+    readers: dict[Path, Source],
+    result: Scan,
+) -> list[Found]:
     try:
         discovery = discover(source, machine12=machine12)
     except MemclawError as error:
@@ -107,12 +119,29 @@ def _look(ledger: Ledger, source: Source, *, machine12: str, result: Scan) -> li
         return []
     for reason, count in discovery.skipped.items():
         result.skipped[reason] = result.skipped.get(reason, 0) + count
-    found, refused = register_trails(ledger, source, discovery.trails)
+    mine = [trail for trail in discovery.trails if _is_only_reader(trail, source, readers, result)]
+    found, refused = register_trails(ledger, source, mine)
     result.problems += [
         Problem(where, SettingsError.__name__, message) for where, message in refused
     ]
     _note_vanished(ledger, source, found, result)
     return found
+
+
+def _is_only_reader(
+    trail: TrailFile, source: Source, readers: dict[Path, Source], result: Scan
+) -> bool:
+    """Whether no other source has this file already; two that do are a problem that names both."""
+    first = readers.setdefault(trail.real_path, source)
+    if first is source:
+        return True
+    message = (
+        f"two sources read the same file {trail.real_path}: {first.kind} at {first.root} (tenant"
+        f" {first.tenant_id}) and {source.kind} at {source.root} (tenant {source.tenant_id});"
+        " the first one has it, remove one of them"
+    )
+    result.problems.append(Problem(str(trail.path), SettingsError.__name__, message))
+    return False
 
 
 def _note_vanished(ledger: Ledger, source: Source, found: Sequence[Found], result: Scan) -> None:
@@ -124,7 +153,10 @@ def _note_vanished(ledger: Ledger, source: Source, found: Sequence[Found], resul
     gone = [
         node
         for node in known
-        if node.root == root and node.kind == source.kind and node.node_id not in present
+        if node.root == root
+        and node.kind == source.kind
+        and node.node_id not in present
+        and not Path(node.real_path).exists()  # else another source of this folder includes it
     ]
     for node in gone:
         message = f"node {node.node_id}: the trail {node.path} is gone; what was pinned but not"
@@ -184,9 +216,9 @@ def _pin_one(
 
 def _still_since(one: Found, *, now: datetime) -> datetime:
     """Since when the trail is unchanged by our clock; an old mtime only starts it earlier."""
-    modified = datetime.fromtimestamp(one.trail.mtime_ns / 1e9, UTC)
     if one.changed or one.node.still_since is None:
-        return min(now, modified)
+        age_s = max(now.timestamp() - one.trail.mtime_ns / 1e9, 0)
+        return now - min(timedelta(seconds=age_s), _LONG_AGO)
     return one.node.still_since
 
 
