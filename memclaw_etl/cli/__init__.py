@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 findings 
 Commands import what they need when they are called, so that `--help` and `mask` start at once.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ from rich.markup import escape
 from memclaw_etl.cli import deciding, looking, pipes, recalling, running
 from memclaw_etl.cli.show import errors
 from memclaw_etl.errors import MemclawError
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="memclaw-etl",
@@ -33,13 +36,24 @@ for module in (running, looking, recalling, pipes, deciding):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error that we know is one line and an exit code."""
     try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has what it wanted, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         app(args=list(arguments) if arguments is not None else None, prog_name="memclaw-etl")
     except MemclawError as error:
         errors.print(f"[bold red]error:[/bold red] {escape(str(error))}")
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        errors.print("interrupted: nothing is lost, run the same command again to go on")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        return error.exit_code
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Typer says 1, which means findings here
+            raise end.__context__ from None
+        if end.code == INTERRUPTED:
+            errors.print("interrupted: nothing is lost, run the same command again to go on")
+        return end.code if isinstance(end.code, int) else 1
+    return 0

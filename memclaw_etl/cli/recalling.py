@@ -115,11 +115,11 @@ def parse_since(text: str | None, *, now: datetime) -> datetime | None:
     """
     if text is None:
         return None
-    if (ago := _AGO.fullmatch(text)) is not None:
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
+        if (ago := _AGO.fullmatch(text)) is not None:
+            return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
         at = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(
             f"--since {text!r}: expected a date, an ISO time, or 7d, 12h, 4w"
         ) from None

@@ -4,6 +4,7 @@ DuckDB is an engine here and never a store: nothing is written, and no database 
 Views read exactly the files that the ledger names, so a query works while a run is writing.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -47,10 +48,18 @@ def query(
         _lock(connection, files.root)
         try:
             answer = connection.sql(sql)
+            frame: pl.DataFrame = answer.pl() if answer is not None else pl.DataFrame()
         except duckdb.Error as error:
-            raise UsageError(f"{error}\nviews: {', '.join(VIEWS)}") from None
-        frame: pl.DataFrame = answer.pl() if answer is not None else pl.DataFrame()
+            raise UsageError(f"{_without_values(error)}\nviews: {', '.join(VIEWS)}") from None
         return frame
+
+
+def _without_values(error: duckdb.Error) -> str:
+    """DuckDB's message; what it quotes from rows is left out."""
+    message, mark, statement = str(error).partition("\n\nLINE ")
+    if isinstance(error, duckdb.DataError):
+        message = re.sub(r"(['\"]).*\1", r"\1…\1", message, flags=re.DOTALL)
+    return message + mark + statement
 
 
 def _add_view(

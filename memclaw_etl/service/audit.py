@@ -2,10 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from memclaw_etl.lake.ledger import Stage, Window, WindowState, nodes, results, windows
+from memclaw_etl.lake.ledger import Stage, StageFile, Window, WindowState, nodes, results, windows
 from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.resolve import Memory, resolve
 from memclaw_etl.service.checks import Finding, leaks, ungrounded, wrong_watermarks
@@ -29,26 +29,38 @@ def audit(bench: Bench) -> list[Finding]:
         ]
         known = [window for epoch in epochs for window in windows.of_node(tx, *epoch)]
     findings = wrong_watermarks(bench, epochs)
-    findings += _damaged_files(bench)
+    damaged = list(_damaged_files(bench))
+    findings += [
+        Finding("files_intact", file.path, f"the ledger says {file.content_hash[:12]}, {found}")
+        for file, found in damaged
+    ]
+    unreadable = {file.window_id for file, _ in damaged}
+    readable = [window for window in known if window.window_id not in unreadable]
     for stage in _FILE_STAGES:
-        findings += leaks(bench, stage, known)
-    findings += ungrounded(bench, known)
+        findings += leaks(bench, stage, readable)
+    findings += ungrounded(bench, readable)
     findings += _unfinished_commits(bench, known)
-    findings += _wrong_index(bench)
+    findings += _could_not_compare(unreadable) if unreadable else _wrong_index(bench)
     return findings
 
 
-def _damaged_files(bench: Bench) -> Iterator[Finding]:
-    """Files that the ledger names and that are not what was written."""
+def _damaged_files(bench: Bench) -> Iterator[tuple[StageFile, str]]:
+    """Files that the ledger names and that are not what was written, and what is there."""
     for stage in _FILE_STAGES:
         with bench.ledger.read() as tx:
             files = results.all_files(tx, stage)
         for file in files:
             path = Path(bench.files.absolute(file.path))
-            found = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "missing"
-            if found != file.content_hash:
-                message = f"the ledger says {file.content_hash[:12]}, the file is {found[:12]}"
-                yield Finding("files_intact", file.path, message)
+            if not path.exists():
+                yield file, "the file is missing"
+            elif (found := hashlib.sha256(path.read_bytes()).hexdigest()) != file.content_hash:
+                yield file, f"the file is {found[:12]}"
+
+
+def _could_not_compare(unreadable: Collection[str]) -> Iterator[Finding]:
+    """What the index must hold follows from all items; without some of them it is not known."""
+    message = f"could not be compared: files of {len(unreadable)} windows are damaged"
+    yield Finding("index_matches_items", "index", message)
 
 
 def _unfinished_commits(bench: Bench, known: Sequence[Window]) -> Iterator[Finding]:
