@@ -45,6 +45,8 @@ def take(bench: Bench, request: RunRequest) -> list[Window]:
         _refuse_unknown(request, known)
         holder, now = Holder.here(request.run_id), bench.ledger.now()
         lease_s = bench.settings.limits.lease_s
+        own = leases.run_lease(request.run_id)
+        leases.acquire(tx, [own], holder=holder, now=now, lease_s=lease_s)
         if request.batch_id is None:
             return batches.take_keys(
                 tx, request.partition_keys, holder=holder, now=now, lease_s=lease_s

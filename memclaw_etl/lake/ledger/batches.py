@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, update
 from memclaw_etl.lake.ledger import leases, pins
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.lake.ledger.database import batched, insert_all
-from memclaw_etl.lake.ledger.leases import Holder, run_lease, window_lease
+from memclaw_etl.lake.ledger.leases import Holder, window_lease
 from memclaw_etl.lake.ledger.schema import batch_windows, batches, windows
 from memclaw_etl.lake.ledger.values import Window, WindowState
 
@@ -112,8 +112,7 @@ def _lease(
     leases.drop_dead(connection, now=now)
     names = [window_lease(one) for one in ids]
     had = leases.held(connection, names, run_id=holder.run_id)
-    own = run_lease(holder.run_id)
-    got = leases.acquire(connection, [own, *names], holder=holder, now=now, lease_s=lease_s)
+    got = leases.acquire(connection, names, holder=holder, now=now, lease_s=lease_s)
     taken = [one for one in ids if window_lease(one) in got]
     pins.reclaim(connection, [one for one in taken if window_lease(one) not in had])
     for some in batched(taken):

@@ -36,7 +36,7 @@ def window_lease(window_id: str) -> str:
 
 
 def run_lease(run_id: str) -> str:
-    """Name of the lease that a run holds from its first window until its process is done."""
+    """Name of the lease that a run holds until its process is done, so that it counts as alive."""
     return f"run:{run_id}"
 
 
