@@ -70,6 +70,14 @@ class StageFiles:
                 " run the window again from masked_chunks"
             ) from error
 
+    def is_intact(self, path: str, content_hash: str) -> bool:
+        """Whether the file is there, with the bytes that were written."""
+        try:
+            data = (self.root / path).read_bytes()
+        except OSError:
+            return False
+        return hashlib.sha256(data).hexdigest() == content_hash
+
     def absolute(self, path: str) -> str:
         """Where a file is, for readers that open it themselves."""
         return str(self.root / path)

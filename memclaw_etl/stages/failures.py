@@ -21,7 +21,10 @@ from memclaw_etl.lake.ledger import Ledger, Stage, Window, leases, windows
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.report import Failed
 
-_SURROUNDINGS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENOMEM}
+_SURROUNDINGS = {
+    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
+    errno.EACCES, errno.EPERM, errno.ENOLCK, errno.ESTALE, errno.ETIMEDOUT,
+}  # fmt: skip
 
 
 def as_ours(error: Exception) -> MemclawError:

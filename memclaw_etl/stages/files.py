@@ -20,6 +20,14 @@ _BEFORE = {
 }
 
 
+def stands(bench: Bench, file: StageFile, *, input_hash: str) -> bool:
+    """Whether a stage's file has the same input and is on disk as it was written.
+
+    One that is damaged or missing is made anew.
+    """
+    return file.input_hash == input_hash and bench.files.is_intact(file.path, file.content_hash)
+
+
 def unchanged(window: Window, file: StageFile) -> Done:
     """The stage was done with the same input before; its file stands."""
     return Done(

@@ -12,7 +12,7 @@ from memclaw_etl.interview.report import MiniReport, ReportItem, Section
 from memclaw_etl.lake.frames import MINI_REPORTS
 from memclaw_etl.lake.ledger import Stage, StageFile, Window, results
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.files import input_of, keep, unchanged
+from memclaw_etl.stages.files import input_of, keep, stands, unchanged
 from memclaw_etl.stages.mask import read_chunks
 from memclaw_etl.stages.report import Done
 
@@ -29,7 +29,7 @@ def interview_window(bench: Bench, window: Window, interviewer: Interviewer) -> 
         stored = results.current(tx, [window.window_id], Stage.MINI_REPORTS)
     input_hash = _input_hash(source, interviewer)
     before = stored.get(window.window_id)
-    if before is not None and before.input_hash == input_hash:
+    if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
     chunks = read_chunks(bench, source)
     reports = interviewer.interview(chunks, cache=bench.responses(window.tenant_id))

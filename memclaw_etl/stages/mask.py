@@ -15,7 +15,7 @@ from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins,
 from memclaw_etl.masking import MASKER_VERSION, MaskSession
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.files import keep, unchanged
+from memclaw_etl.stages.files import keep, stands, unchanged
 from memclaw_etl.stages.report import Done
 from memclaw_etl.trails.events import Event
 from memclaw_etl.trails.times import utc_time
@@ -57,12 +57,12 @@ def mask_window(bench: Bench, window: Window) -> Done:
     limits = bench.settings.limits
     input_hash = _input_hash(window, sorted(owned), limits)
     before = stored.get(window.window_id)
-    if before is not None and before.input_hash == input_hash:
+    if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
     try:
         events = _owned_events(node, window, set(owned))
     except (TrailUnreadableError, TrailRewrittenError):
-        if before is None:
+        if before is None or not bench.files.is_intact(before.path, before.content_hash):
             raise
         return unchanged(window, before)
     masked, private = _mask_all(bench.masker.session(), events, limits)

@@ -15,7 +15,7 @@ from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, resul
 from memclaw_etl.masking import MASKER_VERSION, MaskSession
 from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.stages.bench import Bench, namespace_of
-from memclaw_etl.stages.files import input_of, unchanged, write
+from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.interview import read_reports
 from memclaw_etl.stages.report import Done
 
@@ -50,7 +50,7 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
     origin = _origin(bench, window, node, source)
     input_hash = _input_hash(source, origin)
     before = stored.get(window.window_id)
-    if before is not None and before.input_hash == input_hash:
+    if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
     merged = merge(
         read_reports(bench, source),

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from memclaw_etl.errors import UnknownWindowError, UsageError
+from sqlalchemy.exc import SQLAlchemyError
+
+from memclaw_etl.errors import BusyError, UnknownWindowError, UsageError
 from memclaw_etl.interview.interviewer import Interviewer
 from memclaw_etl.lake.ledger import Holder, Stage, Window, batches, leases
 from memclaw_etl.lake.ledger import windows as window_table
@@ -168,13 +170,13 @@ def give_back(bench: Bench, run_id: str, windows: Sequence[Window]) -> None:
 
 @contextmanager
 def _heartbeat(bench: Bench, holder: Holder) -> Iterator[None]:
-    """Renew the run's leases while a stage works."""
+    """Renew the run's leases while a stage works. A beat that fails is followed by the next."""
     stop = threading.Event()
     lease_s = bench.settings.limits.lease_s
 
     def beat() -> None:
         while not stop.wait(lease_s / 4):
-            with bench.ledger.write() as tx:
+            with suppress(BusyError, SQLAlchemyError), bench.ledger.write() as tx:
                 leases.renew(tx, holder=holder, now=bench.ledger.now(), lease_s=lease_s)
 
     thread = threading.Thread(target=beat, name="memclaw-heartbeat", daemon=True)

@@ -1,0 +1,111 @@
+"""The five stages over real trails and stores: done once, resumed, replayed."""
+
+import pytest
+
+from memclaw_etl.errors import UnknownWindowError
+from memclaw_etl.lake.ledger import Stage
+from memclaw_etl.service import checks, people
+from memclaw_etl.stages.run import RunRequest, give_back, take, work
+from tests.ledger_rows import again, ask, owed_keys, take_keys
+from tests.staged import Home, home, states
+from tests.trail_lines import joined, prompt
+
+__all__ = ["home"]
+
+
+def test_windows_become_memories_and_a_second_run_changes_nothing(home: Home) -> None:
+    for name in "ab":
+        home.talk(name)
+    due = home.pin()
+    report = home.run(due)
+    assert report.totals == {"committed": 2}
+    assert set(states(home, due)) == {"committed"}
+    first = home.memories()
+    assert first
+    assert home.pin() == []
+    again_taken = take_keys(home.ledger, due, "by-hand")
+    request = RunRequest("by-hand", None, [one.partition_key for one in due], True)
+    for stage in Stage:
+        again_done = work(home.bench, stage, request, again_taken)
+        assert all(done.unchanged for done in again_done.done), stage
+        assert len(again_done.done) == 2
+    assert home.memories() == first
+
+
+def test_growth_adds_and_keeps(home: Home) -> None:
+    home.talk("a")
+    home.run(home.pin())
+    first = home.memories()
+    home.talk("a", 2, 3)
+    home.run(home.pin())
+    assert set(first) < set(home.memories())
+
+
+def test_no_check_finds_anything_after_a_run(home: Home) -> None:
+    home.talk("a")
+    due = home.pin()
+    home.run(due)
+    for stage in Stage:
+        assert checks.after_stage(home.bench, stage, due) == []
+
+
+def test_a_window_that_was_masked_needs_its_trail_no_more(home: Home) -> None:
+    path = home.talk("a")
+    due = home.pin()
+    home.run(due, stages=(Stage.MASKED_CHUNKS,))
+    path.unlink()
+    give_back(home.bench, "run-1", due)
+    home.run(due)
+    assert states(home, due) == ["committed"]
+    assert home.memories()
+
+
+def test_events_that_were_inherited_after_masking_are_masked_too(home: Home) -> None:
+    home.talk("a", 2)
+    home.clock.move(minutes=1)
+    home.talk("b", 3)  # a fork of a, with one turn more
+    data = (home.trails / "a.jsonl").read_bytes()
+    (home.trails / "b.jsonl").write_bytes(data + joined([prompt("Only in the fork.", 90)]))
+    a, b = home.pin()
+    assert (a.events, b.events, b.replayed) == (4, 1, 4)
+    home.run([b], stages=(Stage.MASKED_CHUNKS, Stage.MINI_REPORTS))
+    give_back(home.bench, "run-1", [b])
+    people.skip(home.bench, a.partition_key, reason="test", actor="ann")
+    assert again(home.ledger, b).events == 5
+    home.run([again(home.ledger, b)])
+    assert home.reports[Stage.MASKED_CHUNKS].done[0].counts["events"] == 5
+    assert states(home, [a, b]) == ["skipped", "committed"]
+
+
+def test_a_window_of_nothing_but_private_text_commits_without_memories(home: Home) -> None:
+    hidden = joined([prompt("<private>the secret plan</private>", 1), prompt("<private>open", 2)])
+    (home.trails / "a.jsonl").write_bytes(hidden)
+    due = home.pin()
+    home.run(due)
+    assert states(home, due) == ["committed"]
+    assert home.memories() == []
+    assert home.reports[Stage.MASKED_CHUNKS].done[0].counts["private_messages"] == 2
+
+
+@pytest.mark.parametrize(
+    ("batch_id", "keys"),
+    [(None, []), (None, ["nobody@0-1"]), ("no-batch", ["KNOWN"]), (None, ["KNOWN", "..."])],
+)
+def test_a_run_for_what_the_ledger_does_not_know_changes_nothing(
+    home: Home, batch_id: str | None, keys: list[str]
+) -> None:
+    home.talk("a")
+    due = home.pin()
+    named = [due[0].partition_key if key == "KNOWN" else key for key in keys]
+    with pytest.raises(UnknownWindowError):
+        take(home.bench, RunRequest("r", batch_id, named, True))
+    assert owed_keys(home.ledger) == [due[0].partition_key]
+
+
+def test_asking_twice_for_the_same_windows_works_on_them_once(home: Home) -> None:
+    home.talk("a")
+    due = home.pin()
+    first, second = ask(home.ledger, due), ask(home.ledger, due)
+    keys = [one.partition_key for one in due]
+    assert take(home.bench, RunRequest("one", first, keys, False)) == []
+    assert len(take(home.bench, RunRequest("two", second, keys, False))) == 1
