@@ -1,6 +1,7 @@
 """How fast trails are decoded and found. Run: python -m tests.bench.bench_decode."""
 
 import importlib
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,13 +39,13 @@ def concatenated(paths: list[Path]) -> bytes:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """The best of several rounds: what the code costs, not what the machine does beside."""
-    best = float("inf")
+    """The median of several rounds."""
+    rounds = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
         call()
-        best = min(best, time.perf_counter() - start)
-    return best
+        rounds.append(time.perf_counter() - start)
+    return statistics.median(rounds)
 
 
 def decode_file(path: Path) -> None:
