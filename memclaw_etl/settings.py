@@ -16,6 +16,7 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+from pydantic_settings import SettingsError as UnreadableSettingsError
 
 from memclaw_etl.errors import SettingsError
 
@@ -88,7 +89,7 @@ class Settings(BaseSettings):
     )
 
     home: Path
-    ledger_url: str | None = None
+    ledger_url: Annotated[str | None, Field(repr=False)] = None
     """SQLAlchemy URL; default is SQLite in the home. PostgreSQL when several hosts share it."""
     lake_url: str | None = None
     """Folder of stage files and index; default is `lake` in the home."""
@@ -158,5 +159,9 @@ def load_settings(home: Path | None = None, **overrides: Any) -> Settings:  # no
             for problem in error.errors(include_input=False, include_url=False)
         )
         raise SettingsError(f"settings of {chosen} are not usable ({places})") from None
+    except UnreadableSettingsError as error:
+        raise SettingsError(f"a MEMCLAW_* variable is not usable: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise SettingsError(f"{file} is not valid TOML: {error}") from None

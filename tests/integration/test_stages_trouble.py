@@ -53,7 +53,7 @@ def test_a_bug_in_a_stage_costs_an_attempt_and_shows_no_text(
             report = home.run(due)
             assert len(report.failed) == 2
             assert FAKE not in report.failed[0].message
-            assert "unexpected ValueError at test_stages.py:" in report.failed[0].message
+            assert "unexpected ValueError at test_stages_trouble.py:" in report.failed[0].message
             assert {again(home.ledger, one).attempts for one in due} == {attempt}
             home.clock.move(hours=1)
     assert set(states(home, due)) == {"quarantined"}
