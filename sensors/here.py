@@ -12,6 +12,7 @@ from types import FrameType
 import dagster as dg
 
 from assets.partitions import ASKED_HERE, NO_RETRY_TAGS
+from memclaw_etl.errors import SurroundingsError
 from memclaw_etl.service import planning
 from memclaw_etl.service.planning import Batch, Watch
 from memclaw_etl.service.summary import RunSummary, summarise
@@ -42,6 +43,9 @@ def run_here(
     """Run one batch to its end in this process; whether all of it went well.
 
     Told to stop, it gives back what it did not finish.
+
+    Raises:
+        SurroundingsError: the run failed for a reason that no window has; they are owed at once.
     """
     try:
         with _interruptible():
@@ -55,6 +59,13 @@ def run_here(
     except BaseException:
         planning.break_off(bench, run_id)
         raise
+    if not result.success and planning.is_unfinished(bench, batch):
+        planning.break_off(bench, run_id)
+        raise SurroundingsError(
+            f"Dagster run {run_id} failed before its {len(batch.partition_keys)} windows were done,"
+            " and none of them is to blame; `memclaw-etl ui` shows the run, nothing is lost",
+            resource="dagster",
+        )
     planning.end_run(bench, run_id)
     return bool(result.success)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +12,8 @@ from memclaw_etl.cli.options import (
     HomeOption,
     IncludeOption,
     JsonOption,
+    KindArgument,
+    PathArgument,
     TenantOption,
     open_bench,
     source,
@@ -183,8 +184,8 @@ def sql(
 
 
 def doctor(
-    kind: Annotated[str, typer.Argument(help="claude_code, cursor or buffer.")],
-    path: Annotated[Path, typer.Argument(help="A file, a folder or the agent's own layout.")],
+    kind: KindArgument,
+    path: PathArgument,
     include: IncludeOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memclaw_etl.errors import UsageError
+from memclaw_etl.trails.events import TrailKind
 
 if TYPE_CHECKING:
     from memclaw_etl.settings import SourceSettings
     from memclaw_etl.stages.bench import Bench
 
-KINDS = ("claude_code", "cursor", "buffer")
+KINDS = tuple(str(kind) for kind in TrailKind)
 
 HomeOption = Annotated[
     Path | None,
@@ -29,9 +30,13 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="KIND=PATH",
-        help="Trails to read; KIND: claude_code, cursor, buffer; PATH: a file, a flat folder or"
+        help=f"Trails to read; KIND: {', '.join(KINDS)}; PATH: a file, a flat folder or"
         " the agent's own folder. Repeat it. Default: the sources of memclaw.toml.",
     ),
+]
+KindArgument = Annotated[str, typer.Argument(help=f"{', '.join(KINDS)}.")]
+PathArgument = Annotated[
+    Path, typer.Argument(help="A file, a flat folder or the agent's own folder.")
 ]
 IncludeOption = Annotated[
     list[str] | None,

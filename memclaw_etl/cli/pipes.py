@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
-from memclaw_etl.cli.options import HomeOption, IncludeOption, source
+from memclaw_etl.cli.options import HomeOption, IncludeOption, KindArgument, PathArgument, source
 from memclaw_etl.cli.show import errors, out, print_json_line, print_text
 from memclaw_etl.errors import UsageError
 
@@ -23,8 +22,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def events(
-    kind: Annotated[str, typer.Argument(help="claude_code, cursor or buffer.")],
-    path: Annotated[Path, typer.Argument(help="A file, a folder or the agent's own layout.")],
+    kind: KindArgument,
+    path: PathArgument,
     as_lines: Annotated[
         bool, typer.Option("--json-lines", help="One JSON object per event and line.")
     ] = False,

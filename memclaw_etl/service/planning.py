@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memclaw_etl.lake.ledger import Holder, Window, batches, leases, windows
+from memclaw_etl.lake.ledger import Holder, Window, WindowState, batches, leases, windows
 from memclaw_etl.service.home import this_machine
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
@@ -110,6 +110,13 @@ def ask(
                 lease_s=limits.lease_s, by_person=False,
             )  # fmt: skip
     return Batch(batch_id, tuple(window.partition_key for window in due), run_id)
+
+
+def is_unfinished(bench: Bench, batch: Batch) -> bool:
+    """Whether a window of a batch was neither done nor failed."""
+    with bench.ledger.read() as tx:
+        worked = windows.by_ids(tx, batches.window_ids_of(tx, batch.batch_id))
+    return any(one.state is WindowState.PINNED and one.error_code is None for one in worked)
 
 
 def end_run(bench: Bench, run_id: str) -> None:
