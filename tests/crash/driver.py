@@ -87,7 +87,7 @@ class FaultyModelError(Exception):
 
 
 def change_interviewer(plan: dict[str, Any]) -> None:
-    """Let the interviewer fail for one session, or take its time."""
+    """Let the interviewer fail for windows that hold a word, or take its time."""
     original = interviewers.build_interviewer
 
     def build(name: Any) -> Any:
@@ -96,8 +96,8 @@ def change_interviewer(plan: dict[str, Any]) -> None:
         class Changed(type(built)):  # type: ignore[misc]
             def interview(self, chunks: Any, *, cache: Any) -> Any:
                 time.sleep(plan.get("slow_s", 0))
-                sessions = {event.session_id for chunk in chunks for event in chunk.events}
-                if plan.get("poison") in sessions:
+                word = plan.get("poison")
+                if word and any(word in one.content for chunk in chunks for one in chunk.events):
                     raise FaultyModelError("no answer in the form that was asked for")
                 return super().interview(chunks, cache=cache)
 

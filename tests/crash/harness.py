@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +151,9 @@ class Lab:
     def look(self) -> "Seen":
         return Seen.of(self.bench())
 
+    def sql(self, statement: str) -> Any:
+        return json.loads(self.cli("sql", statement, "--json").stdout)
+
     def status(self) -> dict[str, dict[str, Any]]:
         rows = json.loads(self.cli("status", "--json").stdout)
         return {Path(row["path"]).stem: row for row in rows}
@@ -279,12 +280,6 @@ def wait_until(
     return time.monotonic() - started
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def dagster_command(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
@@ -330,9 +325,3 @@ def dagster_runs(lab: Lab) -> Counter[str]:
 
     with dg.DagsterInstance.from_config(str(lab.home / "dagster")) as instance:
         return Counter(str(run.status.value) for run in instance.get_runs())
-
-
-def aged(lab: Lab, session: str, *, minutes: float) -> None:
-    """Make a trail look as if it was last written that long ago."""
-    then = (datetime.now(UTC) - timedelta(minutes=minutes)).timestamp()
-    os.utime(lab.trail(session), (then, then))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.driver import POINTS
-from tests.crash.harness import ALL, Lab, Seen, assert_whole, turns
+from tests.crash.harness import Lab, Seen, assert_whole, slow, turns
 from tests.trail_lines import dumped, reply
 
 pytestmark = pytest.mark.crash
@@ -16,15 +16,22 @@ LIMITS = {"window_events": 4, "batch_windows": 3}
 A, B = "ferry-a", "ferry-b"
 FIRST = turns(0, 5, session=A)
 TORN = dumped(reply("An answer whose line is torn in the middle.", 900, uuid="torn"))
+HALF = len(TORN) // 2
 
 GROWTHS = {
     "nothing": b"",
     "one_event": dumped(reply("One more answer, after the crash.", 901, uuid="one")) + b"\n",
     "three_lines": turns(20, 1, session=A),
-    "torn_tail": turns(20, 1, session=A) + TORN[: len(TORN) // 2],
+    "torn_tail": turns(20, 1, session=A) + TORN[:HALF],
 }
-IN_CI = {("in_commit", growth) for growth in GROWTHS} | {(p, "three_lines") for p in POINTS}
-CASES = [(point, growth) for point in POINTS for growth in GROWTHS]
+HEADLINE = "in_commit"
+"""Memory rows are durable, the ledger's commit is not."""
+CASES = [
+    pytest.param(point, growth, marks=[] if (point, growth) in always else slow)
+    for always in [{(HEADLINE, "three_lines"), (HEADLINE, "torn_tail")}]
+    for point in POINTS
+    for growth in GROWTHS
+]
 
 
 def new_lab(root: Path) -> Lab:
@@ -39,7 +46,7 @@ def grow(lab: Lab, growth: str, run: Callable[[], None]) -> None:
     lab.append(A, GROWTHS[growth])
     run()
     if growth == "torn_tail":
-        lab.append(A, TORN[len(TORN) // 2 :] + b"\n")
+        lab.append(A, TORN[HALF:] + b"\n")
         run()
 
 
@@ -57,18 +64,7 @@ def never_crashed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], S
     return reference
 
 
-@pytest.mark.parametrize(
-    ("point", "growth"),
-    [
-        pytest.param(
-            *case,
-            marks=pytest.mark.skipif(
-                not ALL and case not in IN_CI, reason="runs with MEMCLAW_TEST_ALL=1"
-            ),
-        )
-        for case in CASES
-    ],
-)
+@pytest.mark.parametrize(("point", "growth"), CASES)
 def test_nothing_twice_and_nothing_skipped(
     point: str, growth: str, tmp_path: Path, never_crashed: Callable[[str], Seen]
 ) -> None:
@@ -80,12 +76,23 @@ def test_nothing_twice_and_nothing_skipped(
     seen = assert_whole(lab, A, B)
     expected = never_crashed(growth)
     same = set(seen.keys) & set(expected.keys)
-    assert {key: seen.items.get(key) for key in same} == {
-        key: expected.items.get(key) for key in same
-    }
+    assert {key: seen.items[key] for key in same} == {key: expected.items[key] for key in same}
     if point not in {"in_pin", "after_pin"}:  # there, the lines that no pin held get grown windows
         assert seen.keys == expected.keys
         assert seen.memory_ids == expected.memory_ids
     again = lab.run()
     assert again["windows_planned"] == 0
     assert lab.look().memory_ids == seen.memory_ids
+
+
+def test_a_run_killed_at_every_point_one_after_the_other(tmp_path: Path) -> None:
+    """Every run has to finish what the one before left, and dies itself a little later."""
+    lab = new_lab(tmp_path)
+    for number, point in enumerate(POINTS):
+        torn = dumped(reply(f"Torn line {number}.", 900, uuid=f"torn-{number}"))
+        lab.append(A, turns(100 + 2 * number, 1, session=A) + torn[: number * 7])
+        lab.crash(point)
+        lab.append(A, torn[number * 7 :] + b"\n")
+    lab.run()
+    assert_whole(lab, A, B)
+    assert lab.run()["windows_planned"] == 0
