@@ -91,11 +91,16 @@ def source(kind: str, path: Path, include: tuple[str, ...]) -> "SourceSettings":
     Raises:
         UsageError: there is no such kind.
     """
+    from pydantic import ValidationError
+
     from memclaw_etl.settings import SourceSettings
 
     if kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}; expected one of {', '.join(KINDS)}")
-    return SourceSettings.model_validate({"kind": kind, "root": path, "include": include})
+    try:
+        return SourceSettings.model_validate({"kind": kind, "root": path, "include": include})
+    except ValidationError:
+        raise UsageError(f"kind {kind!r} is known, but not as a source yet") from None
 
 
 def me() -> str:

@@ -460,7 +460,7 @@ def test_mask_refuses_a_bad_line_by_its_number_only(tmp_path: Path, line: bytes)
     [
         (("run",), "no sources: give --source KIND=PATH"),
         (("run", "--source", "trails"), "expected KIND=PATH"),
-        (("run", "--source", "word=/x"), "claude_code, cursor, buffer"),
+        (("run", "--source", "word=/x"), "KIND one of claude_code, cursor"),
         (("run", "--include", "*"), "--include belongs to --source"),
         (("run", "--source", "buffer=/x", "--interviewer", "nobody"), "'nobody'"),
         (("recall",), "either a question or --queries"),
