@@ -1,8 +1,10 @@
 """Credentials and private text are taken out of a message before anything else sees it."""
 
 from memclaw_etl.masking.findings import Finding, Masked
-from memclaw_etl.masking.masker import MASKER_VERSION, Masker, MaskSession, open_masker
+from memclaw_etl.masking.masker import Masker, MaskSession, open_masker
+from memclaw_etl.masking.personal import PersonalData
 from memclaw_etl.masking.private import Stripped, strip_private, strip_private_blocks
+from memclaw_etl.masking.version import MASKER_VERSION
 
 __all__ = [
     "MASKER_VERSION",
@@ -10,6 +12,7 @@ __all__ = [
     "MaskSession",
     "Masked",
     "Masker",
+    "PersonalData",
     "Stripped",
     "open_masker",
     "strip_private",

@@ -24,6 +24,8 @@ class Masked:
 
     text: str
     findings: tuple[Finding, ...] = ()
+    flagged: tuple[Finding, ...] = ()
+    """Personal data that was found and left in the text (policy `flag`)."""
 
 
 def united(findings: list[Finding]) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -10,15 +10,15 @@ from memclaw_etl.masking.anchors import AnchorIndex, folded
 from memclaw_etl.masking.catalogue import RULES
 from memclaw_etl.masking.findings import Finding, Masked, united
 from memclaw_etl.masking.foreign import look_foreign
+from memclaw_etl.masking.personal import PersonalData, look_personal
 from memclaw_etl.masking.private import private_spans, without
 from memclaw_etl.masking.repeats import KnownSecrets
+from memclaw_etl.masking.rule import Rule
 from memclaw_etl.masking.sweeps import sweep
-
-MASKER_VERSION = "1"
-"""Changes whenever a rule changes; every stored text carries it."""
+from memclaw_etl.masking.version import MASKER_VERSION
 
 _MARK_HEAD = "[MASKED:"
-_MARK = re.compile(r"\[MASKED:[a-z\-]+:\d+\]")
+_MARK = re.compile(r"\[MASKED:(?P<kind>[a-z\-]+):(?P<number>\d+)\]")
 _MOST_PASSES = 4
 _RESCAN_CHARS = 1_000
 _DEEP_CHARS = 512
@@ -28,12 +28,14 @@ _DEEP_CHARS = 512
 class Masker:
     """Finds credentials. Holds no text; one per process is enough (`open_masker`)."""
 
-    def __init__(self) -> None:
-        self._index = AnchorIndex(RULES)
+    def __init__(self, rules: Iterable[Rule] = RULES, *, version: str = MASKER_VERSION) -> None:
+        self._index = AnchorIndex(rules)
+        self.version = version
+        """Of the rules; stored beside everything that was masked."""
 
-    def session(self) -> "MaskSession":
+    def session(self, *, personal_data: PersonalData = PersonalData.OFF) -> "MaskSession":
         """Begin a stretch of texts in which equal secrets get equal marks."""
-        return MaskSession(self)
+        return MaskSession(self, personal_data=personal_data)
 
     def findings(self, text: str, *, known: Sequence[Finding] = ()) -> list[Finding]:
         """Find credentials in a text.
@@ -134,11 +136,19 @@ def _unshifted(finding: Finding, shifts: list[tuple[int, int]]) -> Finding:
 class MaskSession:
     """Masks texts one after the other and numbers the secrets it meets."""
 
-    def __init__(self, masker: Masker) -> None:
+    def __init__(self, masker: Masker, *, personal_data: PersonalData = PersonalData.OFF) -> None:
         self._masker = masker
+        self._personal_data = personal_data
         self._known = KnownSecrets()
         self._marks: dict[str, str] = {}
         self._counts: dict[str, int] = {}
+
+    def continue_after(self, texts: Iterable[str]) -> None:
+        """Number new secrets after the marks of texts that an earlier session masked."""
+        for text in texts:
+            for mark in _MARK.finditer(text) if _MARK_HEAD in text else ():
+                kind, number = mark["kind"], int(mark["number"][:9])
+                self._counts[kind] = max(self._counts.get(kind, 0), number)
 
     def mask(self, text: str) -> Masked:
         """Take private parts and credentials out of a whole message.
@@ -148,19 +158,31 @@ class MaskSession:
 
         Returns:
             The masked text. What lies outside the findings is unchanged; masking the result again
-            changes nothing. Private parts leave nothing behind, credentials leave
-            `[MASKED:<kind>:<number>]`.
+            changes nothing. Private parts leave nothing behind, credentials (and personal data
+            under that policy) leave `[MASKED:<kind>:<number>]`.
         """
         removed, _ = private_spans(text)
         public = without(text, removed)
-        found = self._findings(public)
+        personal = self._personal(public)
+        is_masked = self._personal_data is PersonalData.MASK
+        found = self._findings(public, known=personal if is_masked else [])
+        flagged = [] if is_masked else [one for one in personal if not _overlaps(one, found)]
         if not removed and not found:
-            return Masked(text)
-        return Masked(self._replace(public, found), _as_input(removed, found))
+            return Masked(text, flagged=tuple(flagged))
+        return Masked(
+            self._replace(public, found),
+            _as_input(removed, found),
+            flagged=_as_input(removed, flagged, with_private=False),
+        )
 
-    def _findings(self, text: str) -> list[Finding]:
+    def _personal(self, text: str) -> list[Finding]:
+        if self._personal_data is PersonalData.OFF:
+            return []
+        return united(list(look_personal(text)))
+
+    def _findings(self, text: str, *, known: Sequence[Finding]) -> list[Finding]:
         """Find credentials, and those of earlier texts again wherever they stand."""
-        found = self._masker.findings(text, known=list(self._known.repeats(text)))
+        found = self._masker.findings(text, known=[*known, *self._known.repeats(text)])
         self._known.learn(text, found)
         again = [repeat for repeat in self._known.repeats(text) if not _is_covered(repeat, found)]
         return self._masker.findings(text, known=[*found, *again]) if again else found
@@ -185,7 +207,14 @@ class MaskSession:
         return mark
 
 
-def _as_input(removed: list[tuple[int, int]], found: list[Finding]) -> tuple[Finding, ...]:
+def _overlaps(finding: Finding, found: list[Finding]) -> bool:
+    at = bisect_right(found, finding.start, key=lambda other: other.end)
+    return at < len(found) and found[at].start < finding.end
+
+
+def _as_input(
+    removed: list[tuple[int, int]], found: list[Finding], *, with_private: bool = True
+) -> tuple[Finding, ...]:
     """Offsets after removal back to offsets of the input."""
     if not removed:
         return tuple(found)
@@ -202,7 +231,8 @@ def _as_input(removed: list[tuple[int, int]], found: list[Finding]) -> tuple[Fin
         )
         for finding in found
     ]
-    return tuple(united([*moved, *(Finding("private", *span) for span in removed)]))
+    private = [Finding("private", *span) for span in removed] if with_private else []
+    return tuple(united([*moved, *private]))
 
 
 @cache
