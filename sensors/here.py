@@ -4,7 +4,7 @@ import os
 import signal
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -48,7 +48,7 @@ def run_here(
         SurroundingsError: the run failed for a reason that no window has; they are owed at once.
     """
     try:
-        with _interruptible():
+        with _interruptible() as told_to_stop:
             result = job.execute_in_process(
                 instance=instance,
                 run_config=_QUIET,
@@ -56,9 +56,13 @@ def run_here(
                 raise_on_error=False,
                 run_id=run_id,
             )
+            stopped = told_to_stop()
     except BaseException:
         planning.break_off(bench, run_id)
         raise
+    if stopped:  # Dagster made a failed run of it, and would let us go on
+        planning.break_off(bench, run_id)
+        raise KeyboardInterrupt
     if not result.success and planning.is_unfinished(bench, batch):
         planning.break_off(bench, run_id)
         raise SurroundingsError(
@@ -71,8 +75,11 @@ def run_here(
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM stops a run as Ctrl-C does: windows are given back, nothing is lost."""
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """SIGTERM stops a run as Ctrl-C does: windows are given back, nothing is lost.
+
+    Gives a function that says whether one of them came, whoever handled it meanwhile.
+    """
     before = signal.getsignal(signal.SIGTERM)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -80,10 +87,26 @@ def _interruptible() -> Iterator[None]:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    woken_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     try:
-        yield
+        yield lambda: _has_stop(reader)
     finally:
+        signal.set_wakeup_fd(woken_before)
+        os.close(reader)
+        os.close(writer)
         signal.signal(signal.SIGTERM, before)
+
+
+def _has_stop(reader: int) -> bool:
+    """Whether SIGINT or SIGTERM is among the signals that came since the last call."""
+    try:
+        came = os.read(reader, 4096)
+    except BlockingIOError:
+        return False
+    return signal.SIGINT in came or signal.SIGTERM in came
 
 
 def run_all(

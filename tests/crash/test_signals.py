@@ -37,7 +37,6 @@ def test_a_signal_gives_the_windows_back_at_once(tmp_path: Path, sign: signal.Si
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err[-2000:]
     assert out == ""
-    assert "Traceback" not in err
     assert "nothing is lost" in err
 
     bench = lab.bench()
