@@ -37,8 +37,20 @@ def clean_environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sources() -> set[str]:
+    """Every file of the packages that ship."""
+    return {
+        str(path.relative_to(ROOT))
+        for package in ("memclaw_etl", "assets", "sensors")
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def wheel(sources: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this tree."""
+    del sources  # only looked at before, so that a file that is written meanwhile does not count
     folder = tmp_path_factory.mktemp("wheel")
     built = run(
         sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder),
@@ -76,14 +88,8 @@ def names_in(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
-def test_the_three_packages_ship_whole(wheel: Path) -> None:
-    shipped = set(names_in(wheel))
-    wanted = {
-        str(path.relative_to(ROOT))
-        for package in ("memclaw_etl", "assets", "sensors")
-        for path in (ROOT / package).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+def test_the_three_packages_ship_whole(wheel: Path, sources: set[str]) -> None:
+    shipped, wanted = set(names_in(wheel)), sources
     assert not wanted - shipped
     assert "memclaw_etl/py.typed" in shipped
     assert "memclaw_etl/memories/data/minilm_vocab.txt" in shipped
