@@ -36,6 +36,11 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(mine)}
 
 
+def is_leftover(path: Path) -> bool:
+    """Caches that tools leave in a working tree."""
+    return any(part == "__pycache__" or part.startswith(".") for part in path.parts)
+
+
 @pytest.fixture(scope="module")
 def sources() -> set[str]:
     """Every file of the packages that ship."""
@@ -43,7 +48,7 @@ def sources() -> set[str]:
         str(path.relative_to(ROOT))
         for package in ("memclaw_etl", "assets", "sensors")
         for path in (ROOT / package).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not is_leftover(path.relative_to(ROOT))
     }
 
 
@@ -90,7 +95,7 @@ def names_in(wheel: Path) -> list[str]:
 
 def test_the_three_packages_ship_whole(wheel: Path, sources: set[str]) -> None:
     shipped, wanted = set(names_in(wheel)), sources
-    assert not wanted - shipped
+    assert sorted(wanted - shipped) == []
     assert "memclaw_etl/py.typed" in shipped
     assert "memclaw_etl/memories/data/minilm_vocab.txt" in shipped
     assert "memclaw_etl/examples/buffer/interview-buffer.jsonl" in shipped
@@ -101,7 +106,7 @@ def test_nothing_else_ships(wheel: Path) -> None:
     (info,) = (top for top in tops if top.endswith(".dist-info"))
     assert tops == {"memclaw_etl", "assets", "sensors", info}
     assert f"{info}/licenses/LICENSE" in names_in(wheel)
-    assert not [name for name in names_in(wheel) if "__pycache__" in name or "/tests/" in name]
+    assert not [name for name in names_in(wheel) if is_leftover(Path(name)) or "/tests/" in name]
 
 
 def test_metadata_names_script_and_licence(wheel: Path) -> None:
