@@ -3,6 +3,9 @@
 Never trail text, unless a person set `preview_text`, which says that erase cannot reach it.
 """
 
+from collections import Counter
+from collections.abc import Mapping
+
 import dagster as dg
 import polars as pl
 
@@ -55,10 +58,21 @@ def window_metadata(bench: Bench, stage: Stage, done: Done) -> Metadata:
     if done.path:
         metadata["file"] = dg.MetadataValue.path(bench.files.absolute(done.path))
         metadata["file sha256"] = done.content_hash[:12]
-    metadata |= {name: value for name, value in done.counts.items() if value is not None}
+    metadata |= _numbers(done)
     if bench.settings.preview_text and done.path:
         metadata["preview (erase cannot reach it here)"] = _preview(bench, stage, done)
     return metadata
+
+
+def _numbers(done: Done) -> Metadata:
+    """What was counted; what was masked, by kind."""
+    numbers: Metadata = {}
+    for name, value in done.counts.items():
+        if isinstance(value, Mapping):
+            numbers |= {f"{name}: {kind}": count for kind, count in value.items()}
+        elif value is not None:
+            numbers[name] = value
+    return numbers
 
 
 def _command(stage: Stage, window: Window) -> str:
@@ -91,7 +105,16 @@ def batch_metadata(bench: Bench, stage: Stage, report: StageReport, *, asked: in
     metadata |= {f"{what} {name}": count for name, count in report.totals.items()}
     if stage is Stage.MASKED_CHUNKS:
         metadata["dagster/row_count"] = sum(int(done.counts["events"]) for done in report.done)
+        metadata |= _masked(report)
     return metadata
+
+
+def _masked(report: StageReport) -> Metadata:
+    """What was taken out of the messages of the run, by kind."""
+    kinds: Counter[str] = Counter()
+    for done in report.done:
+        kinds.update(done.counts.get("masked_kinds", {}))
+    return {f"masked {kind}": count for kind, count in sorted(kinds.items())}
 
 
 def node_metadata(status: NodeStatus) -> Metadata:

@@ -30,10 +30,9 @@ def materialize(
         report = work(bench, stage, request, windows)
         findings = _check(bench, report, run_id=context.run.run_id)
     except MemclawError as error:
-        raise _failure(str(error), error) from None
+        raise _failure(error) from None
     except Exception as error:  # noqa: BLE001 - its message may hold trail text; Dagster stores it
-        ours = failures.as_ours(error)
-        raise _failure(str(ours), ours) from None
+        raise _failure(failures.as_ours(error)) from None
     if report.failed:
         _keep_good_ones(context, bench, report)
         give_back(bench, context.run.run_id, windows)
@@ -114,12 +113,12 @@ def _failures(report: StageReport) -> dg.Failure:
     )
 
 
-def _failure(message: str, error: MemclawError) -> dg.Failure:
+def _failure(error: MemclawError) -> dg.Failure:
     """Dagster never retries for us: what is owed is asked for again by the sensor."""
     del error.__traceback__, error.__context__
     retry = {Retry.NEVER: "no", Retry.LATER: "later, by itself", Retry.REREAD: "from the source"}
     return dg.Failure(
-        description=message,
+        description=failures.message_of(error),
         metadata={"error": error.code, "tried again": retry[error.retry]},
         allow_retries=False,
     )

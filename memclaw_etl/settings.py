@@ -22,6 +22,7 @@ from memclaw_etl.errors import SettingsError
 
 DEFAULT_TENANT = "default"
 
+PersonalDataName = Literal["off", "flag", "mask"]
 InterviewerName = Literal["heuristic", "openai", "verbatim"]
 Positive = Annotated[int, Field(gt=0)]
 PositiveS = Annotated[float, Field(gt=0)]
@@ -42,6 +43,13 @@ class SourceSettings(_Section):
     tenant_id: str = DEFAULT_TENANT
     fleet_id: str | None = None
     agent_id: str | None = None
+
+
+class TenantSettings(_Section):
+    """What one tenant wants otherwise than the rest."""
+
+    tenant_id: str
+    personal_data: PersonalDataName
 
 
 class NamespaceSettings(_Section):
@@ -95,10 +103,19 @@ class Settings(BaseSettings):
     """Folder of stage files and index; default is `lake` in the home."""
     sources: tuple[SourceSettings, ...] = ()
     namespaces: tuple[NamespaceSettings, ...] = ()
+    personal_data: PersonalDataName = "off"
+    """What becomes of e-mail addresses, phone numbers, cards, IBANs and national ids: `flag` counts
+    them, `mask` masks them as credentials are. `tenants` may set it otherwise."""
+    tenants: tuple[TenantSettings, ...] = ()
     interviewer: InterviewerName = "heuristic"
     limits: Limits = Limits()
     preview_text: bool = False
     """Put masked text into Dagster's metadata. `forget --erase` cannot reach it there."""
+
+    def personal_data_of(self, tenant_id: str) -> PersonalDataName:
+        """The policy of one tenant; the last entry for it wins."""
+        own = [one.personal_data for one in self.tenants if one.tenant_id == tenant_id]
+        return own[-1] if own else self.personal_data
 
     @property
     def ledger_address(self) -> str:

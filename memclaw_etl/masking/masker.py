@@ -175,6 +175,18 @@ class MaskSession:
             flagged=_as_input(removed, flagged, with_private=False),
         )
 
+    def mask_known(self, text: str) -> Masked:
+        """Take out what later texts of the session gave away as secrets.
+
+        Args:
+            text: What `mask` gave back for an earlier text, still whole.
+        """
+        again = list(self._known.repeats(text))
+        if not again:
+            return Masked(text)
+        found = self._masker.findings(text, known=again)
+        return Masked(self._replace(text, found), tuple(found))
+
     def _personal(self, text: str) -> list[Finding]:
         if self._personal_data is PersonalData.OFF:
             return []

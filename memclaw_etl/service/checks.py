@@ -18,7 +18,6 @@ from memclaw_etl.lake.ledger import (
     results,
     windows,
 )
-from memclaw_etl.masking import MaskSession
 from memclaw_etl.stages.bench import Bench
 
 
@@ -32,7 +31,7 @@ class Finding:
 
 
 _TEXTS = {
-    Stage.MASKED_CHUNKS: ("content", "tool", "outcome", "session_id"),
+    Stage.MASKED_CHUNKS: ("content", "tool", "outcome", "session_id", "kind"),
     Stage.MINI_REPORTS: ("summary", "rationale", "alternative", "session_id"),
     Stage.MERGED_REPORT: ("content", "title", "session_id"),
 }
@@ -59,18 +58,16 @@ def leaks(bench: Bench, stage: Stage, chosen: Sequence[Window]) -> list[Finding]
     """Credentials or private text in the stored files of a stage, by the current masker."""
     with bench.ledger.read() as tx:
         files = results.current(tx, [window.window_id for window in chosen], stage)
-    session = bench.masker.session()
     return [
         finding
         for window in chosen
         if (file := files.get(window.window_id)) is not None
-        for finding in _leaks_of(bench, session, window, stage, file)
+        for finding in _leaks_of(bench, window, stage, file)
     ]
 
 
-def _leaks_of(
-    bench: Bench, session: MaskSession, window: Window, stage: Stage, file: StageFile
-) -> Iterable[Finding]:
+def _leaks_of(bench: Bench, window: Window, stage: Stage, file: StageFile) -> Iterable[Finding]:
+    session = bench.mask_session(window.tenant_id)
     frame = bench.files.read(file.path)
     for column in _TEXTS[stage]:
         texts = frame[column]

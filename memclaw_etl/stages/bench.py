@@ -15,9 +15,10 @@ from memclaw_etl.lake.ledger.identifiers import sha1_hex
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.lake.responses import FileResponseCache
 from memclaw_etl.lake.stage_files import StageFiles
-from memclaw_etl.masking import Masker, open_masker
+from memclaw_etl.masking import Masker, MaskSession, PersonalData, open_masker
 from memclaw_etl.memories.embeddings import Embedder, open_embedder
 from memclaw_etl.settings import InterviewerName, NamespaceSettings, Settings
+from memclaw_etl.stages.answers import MaskedAnswers
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ class Bench:
     def masker(self) -> Masker:
         """The masker; its compiled rules are cached in the home."""
         return open_masker(self.settings.cache_dir)
+
+    def personal_data(self, tenant_id: str) -> PersonalData:
+        """What becomes of personal data of this tenant."""
+        return PersonalData(self.settings.personal_data_of(tenant_id))
+
+    def mask_session(self, tenant_id: str) -> MaskSession:
+        """Begin to mask texts of this tenant."""
+        return self.masker.session(personal_data=self.personal_data(tenant_id))
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -69,8 +78,14 @@ class Bench:
         """Where the memory index is."""
         return str(self.settings.lake_root / "index")
 
-    def responses(self, tenant_id: str) -> FileResponseCache:
-        """The response cache of one tenant."""
+    def responses(self, tenant_id: str) -> MaskedAnswers:
+        """The response cache of one tenant; what is put there is masked first."""
+        return MaskedAnswers(
+            self.stored_responses(tenant_id), session=lambda: self.mask_session(tenant_id)
+        )
+
+    def stored_responses(self, tenant_id: str) -> FileResponseCache:
+        """The files of that cache."""
         return FileResponseCache(self.settings.lake_root / "responses" / sha1_hex(tenant_id)[:12])
 
     def interviewer(self, name: str) -> Interviewer:

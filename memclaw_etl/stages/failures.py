@@ -18,6 +18,7 @@ from memclaw_etl.errors import (
     WindowError,
 )
 from memclaw_etl.lake.ledger import Ledger, Stage, Window, leases, windows
+from memclaw_etl.masking import open_masker
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.report import Failed
 
@@ -44,6 +45,14 @@ def as_ours(error: Exception) -> MemclawError:
     )
 
 
+def message_of(error: MemclawError) -> str:
+    """An error's message as it may be stored: ours hold no trail text, and are masked all the same.
+
+    The ledger, Dagster's event store and terminals keep it, and `remask` cannot reach all of them.
+    """
+    return open_masker().session().mask(str(error)).text
+
+
 def record(
     ledger: Ledger,
     window: Window,
@@ -57,7 +66,7 @@ def record(
     with ledger.write() as tx:
         _change_window(tx, window, str(stage), error, now=ledger.now(), limits=limits)
         leases.release(tx, [leases.window_lease(window.window_id)], run_id=run_id)
-    return Failed(window=window, code=error.code, message=str(error))
+    return Failed(window=window, code=error.code, message=message_of(error))
 
 
 def record_all(
@@ -90,23 +99,23 @@ def _change_window(
 ) -> None:
     if isinstance(error, UsageError):
         windows.fail_by_usage(
-            tx, window, stage=stage, code=error.code, message=str(error), now=now,
+            tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             retry_delay_s=limits.retry_delay_s,
         )  # fmt: skip
     elif isinstance(error, SurroundingsError):
         windows.fail_by_surroundings(
-            tx, window, stage=stage, code=error.code, message=str(error), now=now,
+            tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             resource=error.resource, retry_delay_s=limits.retry_delay_s,
             retry_delay_max_s=limits.retry_delay_max_s,
         )  # fmt: skip
     elif error.retry is Retry.REREAD:
         windows.fail_as_rewritten(
-            tx, window, stage=stage, code=error.code, message=str(error), now=now
+            tx, window, stage=stage, code=error.code, message=message_of(error), now=now
         )
     else:
         at_once = isinstance(error, InvariantError)
         windows.fail_by_own_fault(
-            tx, window, stage=stage, code=error.code, message=str(error), now=now,
+            tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             max_attempts=1 if at_once else limits.max_attempts,
             retry_delay_s=limits.retry_delay_s,
         )  # fmt: skip

@@ -15,10 +15,11 @@ from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, keep, stands, unchanged
 from memclaw_etl.stages.mask import read_chunks
 from memclaw_etl.stages.report import Done
+from memclaw_etl.stages.said import masked_reports
 
 
 def interview_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done:
-    """Have every chunk of a window interviewed, check the grounding, and store the items.
+    """Have every chunk of a window interviewed, check the grounding, mask and store the items.
 
     Raises:
         SurroundingsError: the model is down; nothing was consumed.
@@ -27,7 +28,10 @@ def interview_window(bench: Bench, window: Window, interviewer: Interviewer) -> 
     with bench.ledger.read() as tx:
         source = input_of(tx, window, Stage.MINI_REPORTS)
         stored = results.current(tx, [window.window_id], Stage.MINI_REPORTS)
-    input_hash = _input_hash(source, interviewer)
+    input_hash = input_hash_of(
+        source.content_hash, interviewer.name, interviewer.version, interviewer.model,
+        masker_version=bench.masker.version, personal_data=bench.personal_data(window.tenant_id),
+    )  # fmt: skip
     before = stored.get(window.window_id)
     if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
@@ -41,10 +45,20 @@ def interview_window(bench: Bench, window: Window, interviewer: Interviewer) -> 
             f"window {window.partition_key}: {len(flaws)} ungrounded statements of interviewer"
             f" {interviewer.name} {interviewer.version}, the first: {flaws[0]}"
         )
-    frame = pl.DataFrame(list(_rows(reports)), schema=MINI_REPORTS, orient="row")
+    session = bench.mask_session(window.tenant_id)
+    session.continue_after(event.content for chunk in chunks for event in chunk.events)
+    masked, kinds = masked_reports(session, reports)
+    counts = {
+        **_counts(reports, interviewer),
+        "items": sum(len(report.items) for report in masked),
+        "masked_kinds": dict(sorted(kinds.items())),
+        "masker_version": bench.masker.version,
+        "personal_data": str(bench.personal_data(window.tenant_id)),
+    }
+    frame = pl.DataFrame(list(_rows(masked)), schema=MINI_REPORTS, orient="row")
     done = keep(
         bench, window, Stage.MINI_REPORTS, frame, MINI_REPORTS,
-        input_hash=input_hash, counts=_counts(reports, interviewer),
+        input_hash=input_hash, counts=counts,
     )  # fmt: skip
     with bench.ledger.write() as tx:
         results.set_interviewer(
@@ -56,8 +70,17 @@ def interview_window(bench: Bench, window: Window, interviewer: Interviewer) -> 
     return done
 
 
-def _input_hash(source: StageFile, interviewer: Interviewer) -> str:
-    parts = (source.content_hash, interviewer.name, interviewer.version, interviewer.model)
+def input_hash_of(
+    source_hash: str,
+    interviewer: str,
+    prompt_version: str,
+    model: str | None,
+    *,
+    masker_version: str,
+    personal_data: str,
+) -> str:
+    """The hash of everything that this stage's result depends on."""
+    parts = (source_hash, interviewer, prompt_version, model, masker_version, str(personal_data))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -65,7 +88,6 @@ def _counts(reports: Sequence[MiniReport], interviewer: Interviewer) -> dict[str
     usage = [report.usage for report in reports]
     return {
         "chunks": len(reports),
-        "items": sum(len(report.items) for report in reports),
         "llm_calls": sum(one.calls for one in usage),
         "llm_cache_hits": sum(one.cache_hits for one in usage),
         "llm_tokens": sum(one.prompt_tokens + one.completion_tokens for one in usage),

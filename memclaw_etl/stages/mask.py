@@ -1,8 +1,9 @@
 """masked_chunks: trail lines -> masked events, cut into chunks."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,7 @@ from memclaw_etl.interview.chunks import Chunk, cut_chunks
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.lake.frames import MASKED_CHUNKS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results
-from memclaw_etl.masking import MASKER_VERSION, MaskSession
+from memclaw_etl.masking import Masked, MaskSession
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import keep, stands, unchanged
@@ -20,6 +21,9 @@ from memclaw_etl.stages.report import Done
 from memclaw_etl.trails.events import Event
 from memclaw_etl.trails.times import utc_time
 from memclaw_etl.windows.read import read_window
+
+WORD_CHARS = 600
+"""A cut goes back to the white space before it, at most this far: half a secret is in no rule."""
 
 SHORT_FIELD_CHARS = 200
 """Cap of tool and outcome, applied after masking (the wire's limit)."""
@@ -36,6 +40,45 @@ class _Masked:
     identity: str
     chars_before_cut: int
     spans: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The masked texts of one event by column, and what was found in them by kind."""
+
+    by_name: dict[str, str]
+    masked: Counter[str]
+    flagged: Counter[str]
+
+    @classmethod
+    def of(cls, first: Mapping[str, Masked], session: MaskSession) -> "_Texts":
+        """Look once more, for what the session has learned since."""
+        again = {name: session.mask_known(one.text) for name, one in first.items()}
+        found = [
+            finding.kind for one in (*first.values(), *again.values()) for finding in one.findings
+        ]
+        flagged = [finding.kind for one in first.values() for finding in one.flagged]
+        texts = {name: one.text for name, one in again.items()}
+        return cls(texts, Counter(found), Counter(flagged))
+
+    @property
+    def content(self) -> str:
+        """The message; empty when it was private from end to end."""
+        return self.by_name["content"].strip()
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What masking a window found. Numbers by kind, never text."""
+
+    masked: Counter[str] = field(default_factory=Counter)
+    flagged: Counter[str] = field(default_factory=Counter)
+    private_messages: int = 0
+
+    def add(self, texts: _Texts) -> None:
+        """Count what one event held."""
+        self.masked += texts.masked
+        self.flagged += texts.flagged
 
 
 def mask_window(bench: Bench, window: Window) -> Done:
@@ -55,7 +98,10 @@ def mask_window(bench: Bench, window: Window) -> Done:
     if node is None:
         raise InvariantError(f"window {window.partition_key} has no node")
     limits = bench.settings.limits
-    input_hash = _input_hash(window, sorted(owned), limits)
+    input_hash = input_hash_of(
+        window, sorted(owned), limits,
+        masker_version=bench.masker.version, personal_data=bench.personal_data(window.tenant_id),
+    )  # fmt: skip
     before = stored.get(window.window_id)
     if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
@@ -65,14 +111,23 @@ def mask_window(bench: Bench, window: Window) -> Done:
         if before is None or not bench.files.is_intact(before.path, before.content_hash):
             raise
         return unchanged(window, before)
-    masked, private = _mask_all(bench.masker.session(), events, limits)
-    return _store(bench, window, masked, input_hash=input_hash, private=private)
+    tally = _Tally()
+    masked = _mask_all(bench.mask_session(window.tenant_id), events, limits, tally)
+    return _store(bench, window, masked, tally, input_hash=input_hash)
 
 
-def _input_hash(window: Window, owned: Sequence[tuple[int, int]], limits: Limits) -> str:
+def input_hash_of(
+    window: Window,
+    owned: Sequence[tuple[int, int]],
+    limits: Limits,
+    *,
+    masker_version: str,
+    personal_data: str,
+) -> str:
+    """The hash of everything that this stage's result depends on."""
     parts: tuple[Any, ...] = (
-        DECODER_VERSION, MASKER_VERSION, window.sha256, owned, limits.chunk_chars,
-        limits.message_chars, limits.context_events,
+        DECODER_VERSION, masker_version, str(personal_data), window.sha256, owned,
+        limits.chunk_chars, limits.message_chars, limits.context_events,
     )  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -89,51 +144,82 @@ def _owned_events(node: Node, window: Window, owned: set[tuple[int, int]]) -> li
 
 
 def _mask_all(
-    session: MaskSession, events: Sequence[Event], limits: Limits
-) -> tuple[list[_Masked], int]:
-    """Mask messages whole, then cap them. Also says how many were private from end to end."""
-    masked = [_mask(session, event, limits) for event in events]
-    kept = [one for one in masked if one is not None]
-    return kept, len(masked) - len(kept)
+    session: MaskSession, events: Sequence[Event], limits: Limits, tally: _Tally
+) -> list[_Masked]:
+    """Mask messages whole, then cap them; those that are private from end to end are dropped.
+
+    A secret that a later message gives away is taken out of the earlier ones, too.
+    """
+    session.continue_after(event.content for event in events)
+    raw = [_texts_of(event) for event in events]
+    first = [{name: session.mask(text) for name, text in texts.items()} for texts in raw]
+    done = [_Texts.of(texts, session) for texts in first]
+    for texts in done:
+        tally.add(texts)
+    kept = [
+        _masked_event(event, texts, limits)
+        for event, texts in zip(events, done, strict=True)
+        if texts.content
+    ]
+    tally.private_messages = len(events) - len(kept)
+    return kept
 
 
-def _mask(session: MaskSession, event: Event, limits: Limits) -> _Masked | None:
-    content = session.mask(event.content)
-    text = content.text.strip()
-    if not text:
-        return None
-    short = {
-        name: session.mask(value).text if value is not None else None
-        for name, value in (
-            ("session_id", event.session_id), ("tool", event.tool), ("outcome", event.outcome),
-        )
+def _texts_of(event: Event) -> dict[str, str]:
+    """The texts of an event that are stored, by the name of their column."""
+    texts = {
+        "content": event.content, "session_id": event.session_id, "kind": event.kind,
+        "tool": event.tool, "outcome": event.outcome,
     }  # fmt: skip
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def _masked_event(event: Event, texts: _Texts, limits: Limits) -> _Masked:
     return _Masked(
         event=MaskedEvent(
             seq=event.seq,
             part=event.part,
             ts=utc_time(event.ts),
             ts_inferred=event.ts_inferred,
-            session_id=short["session_id"],
+            session_id=texts.by_name.get("session_id"),
             role=str(event.role),
-            kind=event.kind,
+            kind=texts.by_name["kind"] or str(event.role),
             origin=str(event.origin),
-            content=text[: limits.message_chars],
-            tool=_capped(short["tool"]),
-            outcome=_capped(short["outcome"]),
+            content=cut(texts.content, limits.message_chars),
+            tool=_capped(texts.by_name.get("tool")),
+            outcome=_capped(texts.by_name.get("outcome")),
         ),
         identity=event.identity,
-        chars_before_cut=len(text),
-        spans=len(content.findings),
+        chars_before_cut=len(texts.content),
+        spans=texts.masked.total(),
     )
 
 
 def _capped(text: str | None) -> str | None:
-    return text[:SHORT_FIELD_CHARS] if text is not None else None
+    return cut(text, SHORT_FIELD_CHARS) if text is not None else None
+
+
+def cut(text: str, chars: int) -> str:
+    """Cap a masked text, if need be at the last white space: no mark and no secret is halved.
+
+    Rules get better: what today's do not see must still be whole, or gone, when `remask` looks.
+    """
+    if len(text) <= chars:
+        return text
+    head = text[:chars]
+    if text[chars].isspace():
+        return head.rstrip()
+    whole = head.rstrip() if head[-1].isspace() else head[: _last_space(head) + 1].rstrip()
+    return whole if len(head) - len(whole) <= WORD_CHARS and whole else head
+
+
+def _last_space(text: str) -> int:
+    """Where the last white space stands; -1 without any."""
+    return max((text.rfind(space) for space in " \n\t\r"), default=-1)
 
 
 def _store(
-    bench: Bench, window: Window, masked: Sequence[_Masked], *, input_hash: str, private: int
+    bench: Bench, window: Window, masked: Sequence[_Masked], tally: _Tally, *, input_hash: str
 ) -> Done:
     limits = bench.settings.limits
     chunks = cut_chunks(
@@ -147,11 +233,14 @@ def _store(
         "events": len(masked),
         "chunks": len(chunks),
         "chars": sum(len(one.event.content) for one in masked),
-        "masked_spans": sum(one.spans for one in masked),
-        "private_messages": private,
+        "masked_spans": tally.masked.total(),
+        "masked_kinds": dict(sorted(tally.masked.items())),
+        "flagged_kinds": dict(sorted(tally.flagged.items())),
+        "private_messages": tally.private_messages,
         "cut_messages": sum(one.chars_before_cut > limits.message_chars for one in masked),
         "replayed": window.replayed,
-        "masker_version": MASKER_VERSION,
+        "masker_version": bench.masker.version,
+        "personal_data": str(bench.personal_data(window.tenant_id)),
     }
     return keep(
         bench, window, Stage.MASKED_CHUNKS, frame, MASKED_CHUNKS,

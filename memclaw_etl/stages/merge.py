@@ -1,7 +1,8 @@
 """merged_report: mini-reports -> the window's items, replaced as a whole."""
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -12,12 +13,13 @@ from memclaw_etl.interview.merge import merge
 from memclaw_etl.interview.report import MergedReport, ReportItem
 from memclaw_etl.lake.frames import ITEMS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, results
-from memclaw_etl.masking import MASKER_VERSION, MaskSession
+from memclaw_etl.masking import MaskSession
 from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.interview import read_reports
 from memclaw_etl.stages.report import Done
+from memclaw_etl.stages.said import masked_item, texts_of
 
 MERGE_VERSION = "1"
 
@@ -32,6 +34,8 @@ class _Origin:
     interviewer: str
     prompt_version: str
     model: str | None
+    masker_version: str
+    personal_data: str
 
 
 def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done:
@@ -48,7 +52,10 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
     if node is None or window.window_id not in chunks:
         raise InvariantError(f"window {window.partition_key} lost its node or its chunks")
     origin = _origin(bench, window, node, source)
-    input_hash = _input_hash(source, origin)
+    input_hash = input_hash_of(
+        source.content_hash, origin.namespace,
+        masker_version=origin.masker_version, personal_data=origin.personal_data,
+    )  # fmt: skip
     before = stored.get(window.window_id)
     if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
@@ -58,8 +65,15 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
         near_overlap=interviewer.near_overlap,
     )
     chunk_of = _chunk_of(bench, chunks[window.window_id])
-    items = _items(bench.masker.session(), merged, origin, chunk_of)
-    return _store(bench, window, items, merged, input_hash=input_hash)
+    items = _items(bench.mask_session(window.tenant_id), merged, origin, chunk_of)
+    counts = {
+        "items": len(items),
+        "joined": merged.joined,
+        "capped": merged.capped,
+        "masker_version": origin.masker_version,
+        "personal_data": origin.personal_data,
+    }
+    return _store(bench, window, items, counts, input_hash=input_hash)
 
 
 def _origin(bench: Bench, window: Window, node: Node, source: StageFile) -> _Origin:
@@ -70,11 +84,16 @@ def _origin(bench: Bench, window: Window, node: Node, source: StageFile) -> _Ori
         interviewer=str(source.counts["interviewer"]),
         prompt_version=str(source.counts["prompt_version"]),
         model=source.counts["model"],
+        masker_version=bench.masker.version,
+        personal_data=str(bench.personal_data(window.tenant_id)),
     )
 
 
-def _input_hash(source: StageFile, origin: _Origin) -> str:
-    parts = (MERGE_VERSION, MASKER_VERSION, source.content_hash, origin.namespace)
+def input_hash_of(
+    source_hash: str, namespace: str, *, masker_version: str, personal_data: str
+) -> str:
+    """The hash of everything that this stage's result depends on."""
+    parts = (MERGE_VERSION, masker_version, str(personal_data), source_hash, namespace)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -93,7 +112,9 @@ def _items(
     origin: _Origin,
     chunk_of: dict[tuple[int, int], int],
 ) -> list[Item]:
-    items = [_item(session, one, origin, chunk_of) for one in merged.items]
+    session.continue_after(texts_of(merged.items))
+    said = [masked_item(session, one, Counter()) for one in merged.items]
+    items = [_item(session, one, origin, chunk_of) for one in said if one is not None]
     return list({(item.item_id, group_key(item)): item for item in items}.values())
 
 
@@ -126,20 +147,39 @@ def _item(
         interviewer=origin.interviewer,
         prompt_version=origin.prompt_version,
         model=origin.model,
-        masker_version=MASKER_VERSION,
+        masker_version=origin.masker_version,
     )
 
 
 def _store(
-    bench: Bench, window: Window, items: Sequence[Item], merged: MergedReport, *, input_hash: str
+    bench: Bench,
+    window: Window,
+    items: Sequence[Item],
+    counts: Mapping[str, object],
+    *,
+    input_hash: str,
 ) -> Done:
-    rows = [_row(item, window) for item in items]
-    frame = pl.DataFrame(rows, schema=ITEMS)
-    counts = {"items": len(items), "joined": merged.joined, "capped": merged.capped}
     file = write(
-        bench, window, Stage.MERGED_REPORT, frame, ITEMS, input_hash=input_hash, counts=counts
-    )
-    live = [
+        bench, window, Stage.MERGED_REPORT, frame_of(items, window), ITEMS,
+        input_hash=input_hash, counts=counts,
+    )  # fmt: skip
+    with bench.ledger.write() as tx:
+        results.set_current(tx, file)
+        results.replace_items(tx, window.window_id, live_rows(items))
+    return Done(
+        window=window, counts=counts, path=file.path, content_hash=file.content_hash,
+        unchanged=False,
+    )  # fmt: skip
+
+
+def frame_of(items: Sequence[Item], window: Window) -> pl.DataFrame:
+    """The stage's frame (`ITEMS`) of a window's items."""
+    return pl.DataFrame([_row(item, window) for item in items], schema=ITEMS)
+
+
+def live_rows(items: Sequence[Item]) -> list[dict[str, str]]:
+    """What the ledger keeps of live items."""
+    return [
         {
             "item_id": item.item_id,
             "group_key": group_key(item),
@@ -147,13 +187,6 @@ def _store(
         }
         for item in items
     ]
-    with bench.ledger.write() as tx:
-        results.set_current(tx, file)
-        results.replace_items(tx, window.window_id, live)
-    return Done(
-        window=window, counts=counts, path=file.path, content_hash=file.content_hash,
-        unchanged=False,
-    )  # fmt: skip
 
 
 def _row(item: Item, window: Window) -> dict[str, object]:
