@@ -93,7 +93,7 @@ def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'ledger.sqlite'}"
     server: Server = request.getfixturevalue("postgres")
-    return server.new_database()
+    return server.emptied_database()
 
 
 def opened_without_fsync(url: str, clock: Callable[[], datetime]) -> Ledger:

@@ -83,7 +83,7 @@ def pin_trail(
         BusyError: the ledger stays locked.
     """
     with reading(node) as file:
-        size = os.fstat(file.fileno()).st_size
+        size = file.seek(0, os.SEEK_END)
         done = Pinned()
         if (why := _rewritten(file, node, size)) is not None:
             node = _open_epoch(ledger, node, why)

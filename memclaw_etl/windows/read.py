@@ -9,22 +9,24 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from memclaw_etl.errors import TrailRewrittenError
 from memclaw_etl.lake.ledger import Node, Window
 from memclaw_etl.trails import decode
-from memclaw_etl.trails.discovery import open_trail, unreadable
+from memclaw_etl.trails.discovery import open_trail
+from memclaw_etl.trails.errors import unreadable
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
     LineOutcome,
     Position,
-    QueueOp,
     RawLine,
     TrailKind,
 )
 from memclaw_etl.trails.lines import read_lines
+from memclaw_etl.trails.opening import as_lines, is_session
+from memclaw_etl.trails.stores import open_session
 from memclaw_etl.windows.plan import LineFacts
 
 HEAD_BYTES = 4_096
@@ -40,12 +42,16 @@ class ReadLine:
 
 
 def open_node(node: Node) -> BinaryIO:
-    """Open a node's trail read-only.
+    """Open a node's trail read-only, as lines.
 
     Raises:
         TrailUnreadableError: it is gone, is no regular file, or may not be read.
     """
-    return open_trail(Path(node.real_path), root=Path(node.root), node_id=node.node_id)
+    path, root = Path(node.real_path), Path(node.root)
+    if is_session(path):
+        return open_session(path, root=root, node_id=node.node_id)
+    file = open_trail(path, root=root, node_id=node.node_id)
+    return as_lines(TrailKind(node.kind), file, real_path=path, node_id=node.node_id)
 
 
 @contextmanager
@@ -65,10 +71,11 @@ def reading(node: Node) -> Iterator[BinaryIO]:
 
 def state_of(stored: object) -> DecoderState:
     """The decoder state from its stored form (an empty object is the state at a trail's start)."""
-    values = dict(stored) if isinstance(stored, dict) else {}
-    if "emitted_queue" in values:
-        values["emitted_queue"] = tuple(values["emitted_queue"])
-    return DecoderState(**values)
+    values: dict[str, Any] = dict(stored) if isinstance(stored, dict) else {}
+    known = {name: values[name] for name in DecoderState.__dataclass_fields__ if name in values}
+    return DecoderState(
+        **{name: tuple(one) if isinstance(one, list) else one for name, one in known.items()}
+    )
 
 
 def stored_form(state: DecoderState) -> dict[str, object]:
@@ -122,8 +129,7 @@ def _read_buffer(file: BinaryIO, start: Position) -> Iterator[ReadLine]:
 def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
     """What planning needs of a line; messages count up to the cap that follows masking."""
     outcome = line.outcome
-    said = [one.event if isinstance(one, QueueOp) else one for one in outcome.said]
-    events = [event for event in said if event is not None]
+    events = list(outcome.events())
     return LineFacts(
         seq=outcome.seq,
         next_part=outcome.next_part,

@@ -5,11 +5,14 @@ others: it becomes a problem of that node.
 """
 
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from memclaw_etl.errors import MemclawError, SettingsError, TrailUnreadableError
 from memclaw_etl.lake.ledger import Ledger, Node, nodes
@@ -200,6 +203,14 @@ def _pin_one(
     except TrailUnreadableError as error:
         seen = {"problem_code": "unreadable", "problem": str(error), "scanned_at": now}
         problem: Problem | None = Problem(node.node_id, "unreadable", str(error))
+    except (MemclawError, SQLAlchemyError):
+        raise  # the ledger's trouble is everybody's
+    except Exception as error:  # noqa: BLE001 - a bug that one trail meets never stops the others
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        message = f"node {node.node_id}: unexpected {type(error).__name__} at"
+        message += f" {Path(last.filename).name}:{last.lineno}; this is a bug, please report it"
+        seen = {"problem_code": "unexpected", "problem": message, "scanned_at": now}
+        problem = Problem(node.node_id, "unexpected", message)
     else:
         seen = _what_was_seen(one.trail, node, done, now=now)
         problem = _problem_of(node, done, size_bytes=one.trail.size_bytes)
@@ -255,8 +266,9 @@ def _problem_of(node: Node, done: Pinned, *, size_bytes: int) -> Problem | None:
         return Problem(node.node_id, "empty", f"node {node.node_id}: the trail has 0 bytes")
     broken = done.quarantined + (done.torn if done.settled else 0)
     never_held_any = node.head_seq is None or node.problem_code == "not_a_trail"
-    if broken and not done.records and not done.noise and never_held_any:
-        message = f"node {node.node_id}: none of {broken} lines is a JSON record;"
+    mostly_broken = broken > done.noise.total() and not done.records
+    if mostly_broken and never_held_any:
+        message = f"node {node.node_id}: {broken} pieces of lines are no JSON;"
         return Problem(node.node_id, "not_a_trail", f"{message} is this a trail at all?")
     if done.quarantined:
         message = f"node {node.node_id}: {done.quarantined} pieces of lines are no JSON and were"

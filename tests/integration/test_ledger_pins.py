@@ -89,6 +89,17 @@ def test_a_write_is_everything_or_nothing(ledger: Ledger) -> None:
         assert nodes.get(tx, node.tenant_id, node.node_id).head_seq is None  # type: ignore[union-attr]
 
 
+def test_a_read_sees_one_moment_and_changes_nothing(ledger: Ledger) -> None:
+    node = add_node(ledger)
+    with ledger.read() as tx:
+        assert windows.of_node(tx, node.tenant_id, node.node_id, 0) == []
+        pin(ledger, node)
+        assert windows.of_node(tx, node.tenant_id, node.node_id, 0) == []
+        assert nodes.get(tx, node.tenant_id, node.node_id) == node
+    with ledger.read() as tx:
+        assert len(windows.of_node(tx, node.tenant_id, node.node_id, 0)) == 1
+
+
 def test_a_pin_moves_the_frontier_and_stands(ledger: Ledger) -> None:
     node = add_node(ledger)
     moved, first = pin(ledger, node)

@@ -1,6 +1,7 @@
 """Trails in trouble: one clear problem of that node each, and never a stop for the others."""
 
 import os
+import random
 import threading
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -9,7 +10,7 @@ import pytest
 
 from memclaw_etl.errors import TrailUnreadableError
 from memclaw_etl.lake.ledger import Ledger, nodes
-from memclaw_etl.trails import discovery
+from memclaw_etl.trails import decode, discovery
 from memclaw_etl.trails.discovery import Source
 from memclaw_etl.trails.events import TrailKind
 from memclaw_etl.windows import read
@@ -49,7 +50,9 @@ def test_an_empty_trail(watched: Watched) -> None:
     assert watched.node().problem_code is None
 
 
-@pytest.mark.parametrize("data", [os.urandom(5_000), b"\x00" * 5_000 + b"\n\xff\xfe", b"\xff" * 99])
+@pytest.mark.parametrize(
+    "data", [random.Random(7).randbytes(5_000), b"\x00" * 5_000 + b"\n\xff\xfe", b"\xff" * 99]
+)
 def test_a_binary_file(watched: Watched, data: bytes) -> None:
     watched.write("p/one.jsonl", data)
     code, message = problem(watched)
@@ -163,6 +166,25 @@ def test_a_trail_that_the_disk_refuses(
             assert (code, watched.node().problem_code) == ("unreadable", "unreadable")
             assert "cc:m:one" in message
             assert said in message
+    assert codes(watched.look(flush=True)) == []
+    assert len(watched.texts()) == 1
+
+
+def test_a_bug_that_one_trail_meets(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched.write("p/one.jsonl", talk(1))
+    real = decode.assemble
+
+    def fall(kind: TrailKind, outcomes: object, state: object, *, file_session: str) -> object:
+        if file_session == "one":
+            raise ValueError(SECRET)
+        return real(kind, outcomes, state, file_session=file_session)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as broken:
+        broken.setattr(decode, "assemble", fall)
+        for _ in range(2):
+            code, message = problem(watched)
+            assert code == "unexpected"
+            assert "node cc:m:one: unexpected ValueError at test_pin_trouble.py:" in message
     assert codes(watched.look(flush=True)) == []
     assert len(watched.texts()) == 1
 

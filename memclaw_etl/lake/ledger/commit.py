@@ -77,12 +77,16 @@ def advance_all(connection: Connection, changed: Iterable[Window], *, now: datet
 def advance(
     connection: Connection, tenant_id: str, node_id: str, epoch: int, *, now: datetime
 ) -> Frontier:
-    """Move one watermark to its frontier, forward only."""
+    """Move one watermark to its frontier, forward only.
+
+    One at a time for a node: two commits that do not see each other would both stop short of what
+    they finished together.
+    """
+    node = nodes.lock(connection, tenant_id, node_id)
     frontier = frontier_of(window_table.of_node(connection, tenant_id, node_id, epoch))
     stored = watermark(connection, tenant_id, node_id, epoch)
     if frontier.last_seq is None or (stored and stored.last_seq >= frontier.last_seq):
         return frontier
-    node = nodes.get(connection, tenant_id, node_id)
     upsert(
         connection,
         watermarks,

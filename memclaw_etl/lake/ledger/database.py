@@ -28,6 +28,13 @@ ROWS_A_STATEMENT = 500
 """Bound parameters of one statement stay far below SQLite's limit of 32,766."""
 
 
+_READ: Mapping[str, Mapping[str, Any]] = {
+    "sqlite": {"memclaw_read": True},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
+"""What makes all statements of one read see the same moment."""
+
+
 def utc_now() -> datetime:
     """The wall clock, in UTC."""
     return datetime.now(UTC)
@@ -57,7 +64,8 @@ class Ledger:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent read; never blocks a writer."""
-        with self.engine.connect().execution_options(memclaw_read=True) as connection:
+        options = _READ[self.engine.dialect.name]
+        with self.engine.connect().execution_options(**options) as connection:
             yield connection
 
     def now(self) -> datetime:
@@ -177,6 +185,11 @@ def _busy_or_broken(error: OperationalError) -> Exception:
     if "locked" in text or "busy" in text:
         return BusyError(
             f"the ledger stayed locked for {BUSY_TIMEOUT_S} s; is another process stuck?",
+            resource="ledger",
+        )
+    if "deadlock" in text:
+        return BusyError(
+            "the ledger undid a transaction that stood in another's way; nothing was changed",
             resource="ledger",
         )
     return error

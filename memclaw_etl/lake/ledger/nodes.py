@@ -41,6 +41,19 @@ def get(connection: Connection, tenant_id: str, node_id: str) -> Node | None:
     return Node(**row._mapping) if row is not None else None
 
 
+def lock(connection: Connection, tenant_id: str, node_id: str) -> Node | None:
+    """One node, held against every other transaction that changes or locks it, until the end.
+
+    What is read after this is what those transactions left (SQLite has one writer anyway).
+    """
+    row = connection.execute(
+        select(nodes)
+        .where(nodes.c.tenant_id == tenant_id, nodes.c.node_id == node_id)
+        .with_for_update()
+    ).one_or_none()
+    return Node(**row._mapping) if row is not None else None
+
+
 def all_nodes(connection: Connection, *, tenant_id: str | None = None) -> list[Node]:
     """Every node, ordered by tenant and id."""
     query = select(nodes).order_by(nodes.c.tenant_id, nodes.c.node_id)
