@@ -4,6 +4,7 @@ Messages carry ids, counts, ranges and hashes, never trail text: they end up in 
 store, in logs and on terminals.
 """
 
+from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
 
@@ -69,10 +70,12 @@ class SurroundingsError(MemclawError):
     retry = Retry.LATER
     exit_code = 75
 
-    def __init__(self, message: str, *, resource: str) -> None:
+    def __init__(self, message: str, *, resource: str, not_before: datetime | None = None) -> None:
         super().__init__(message)
         self.resource = resource
         """What a breaker opens for, for example `endpoint:localhost:8080` or `trail:<node_id>`."""
+        self.not_before = not_before
+        """From when trying again makes sense, where that is known (a new day, `Retry-After`)."""
 
 
 class TrailUnreadableError(SurroundingsError):
@@ -85,3 +88,27 @@ class BusyError(SurroundingsError):
 
 class LeaseLostError(SurroundingsError):
     """This run no longer holds the lease of the window that it wanted to commit."""
+
+
+class EndpointError(SurroundingsError):
+    """A model's endpoint is down, overloaded, or refuses our key or the name of the model."""
+
+
+class BudgetSpentError(SurroundingsError):
+    """The tokens of this run or the money of this day are spent. Nothing more was asked."""
+
+
+class AnswerRefusedError(WindowError):
+    """A model refused to report on a chunk, or its endpoint refused the chunk itself."""
+
+
+class AnswerCutError(WindowError):
+    """A model's report was cut off at its length limit, also when it was asked to be brief."""
+
+
+class AnswerUnusableError(WindowError):
+    """A model's report was not in the form that was asked for, also after its repair."""
+
+
+class AnswerMissingError(WindowError):
+    """A model never answered for one chunk while its endpoint answered for others."""

@@ -7,9 +7,10 @@ settings: `OPENAI_API_KEY` is read from the environment where it is used.
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,6 +22,8 @@ from pydantic_settings import SettingsError as UnreadableSettingsError
 from memclaw_etl.errors import SettingsError
 
 DEFAULT_TENANT = "default"
+MAX_KEYSTONES = 8
+"""Rules that a prompt carries for its scope."""
 
 PersonalDataName = Literal["off", "flag", "mask"]
 InterviewerName = Literal["heuristic", "openai", "verbatim"]
@@ -35,7 +38,7 @@ class _Section(BaseModel):
 class SourceSettings(_Section):
     """One place to read trails from. Nothing outside the listed sources is ever opened."""
 
-    kind: Literal["claude_code", "cursor", "buffer"]
+    kind: Literal["claude_code", "cursor", "openclaw", "buffer", "codex", "gemini"]
     root: Path
     include: tuple[str, ...] = ()
     """Globs on the project folder's name. A root that holds many projects needs them: the default
@@ -57,6 +60,77 @@ class NamespaceSettings(_Section):
 
     path: str
     namespace: str
+
+
+class KeystoneSettings(_Section):
+    """Governance rules that a model is given with every chunk of a scope.
+
+    Without tenant or namespace the rules hold in all of them.
+    """
+
+    rules: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=8)
+    ]
+    tenant_id: str | None = None
+    namespace: str | None = None
+
+    def holds_in(self, *, tenant_id: str, namespace: str) -> bool:
+        """Whether the rules hold in that scope."""
+        return self.tenant_id in (None, tenant_id) and self.namespace in (None, namespace)
+
+
+class ModelSettings(_Section):
+    """The model that the interviewer `openai` asks. Its key is never a setting.
+
+    `OPENAI_API_KEY` is read from the environment; a local server that needs none gets none.
+    """
+
+    name: Annotated[str, Field(min_length=1)] = "gpt-5.4-mini"
+    base_url: str | None = None
+    """Of any OpenAI-compatible server; default `OPENAI_BASE_URL`, else OpenAI's own."""
+    concurrency: Positive = 32
+    timeout_s: PositiveS = 120.0
+    """How long one try waits for the server to connect, or to go on sending."""
+    max_retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Of one call, on 408, 409, 429, 5xx and lost connections; `Retry-After` is kept."""
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
+    max_output_tokens: Positive | None = None
+    price_per_million_prompt_tokens: Annotated[float, Field(ge=0)] | None = None
+    price_per_million_completion_tokens: Annotated[float, Field(ge=0)] | None = None
+    batch_price_share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """What a token costs through the Batch API, as a share of its price."""
+    max_tokens_per_run: Positive | None = None
+    max_cost_per_day: Annotated[float, Field(gt=0)] | None = None
+    """In the currency of the prices; days are UTC."""
+    merge_with_model: bool = False
+    """Let the model find what several chunks of a window say alike: one more call a window."""
+
+    @model_validator(mode="after")
+    def _can_count_cost(self) -> Self:
+        prices = (self.price_per_million_prompt_tokens, self.price_per_million_completion_tokens)
+        if self.max_cost_per_day is not None and None in prices:
+            raise ValueError("max_cost_per_day needs both prices per million tokens")
+        return self
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+
+    @property
+    def resource(self) -> str:
+        """The endpoint as breakers name it."""
+        return f"endpoint:{urlsplit(self.url).netloc.rpartition('@')[2]}"
+
+
+class BackfillSettings(_Section):
+    """What the schedule `nightly_backfill` may do. It is stopped until you start it."""
+
+    windows_per_night: Positive = 200
+    tokens_per_night: Positive | None = None
+    """An estimate made beforehand; the limits of [model] hold as well."""
+    order: Literal["oldest", "valuable"] = "oldest"
+    batch_api: bool = False
 
 
 class Limits(_Section):
@@ -108,9 +182,32 @@ class Settings(BaseSettings):
     them, `mask` masks them as credentials are. `tenants` may set it otherwise."""
     tenants: tuple[TenantSettings, ...] = ()
     interviewer: InterviewerName = "heuristic"
+    on_model_failure: Literal["fail", "heuristic"] = "fail"
+    """`fail`: the window stays owed. `heuristic`: rules report on it, and its items say so."""
+    model: ModelSettings = ModelSettings()
+    keystones: tuple[KeystoneSettings, ...] = ()
+    backfill: BackfillSettings = BackfillSettings()
     limits: Limits = Limits()
     preview_text: bool = False
     """Put masked text into Dagster's metadata. `forget --erase` cannot reach it there."""
+
+    @model_validator(mode="after")
+    def _few_keystones(self) -> Self:
+        scopes = {(row.tenant_id, row.namespace) for row in self.keystones}
+        for tenant_id, namespace in scopes:
+            rules = self.keystones_of(tenant_id=tenant_id or "", namespace=namespace or "")
+            if len(rules) > MAX_KEYSTONES:
+                raise ValueError(f"a scope has {len(rules)} keystones; at most {MAX_KEYSTONES}")
+        return self
+
+    def keystones_of(self, *, tenant_id: str, namespace: str) -> tuple[str, ...]:
+        """The governance rules of a scope, in the order of the settings."""
+        return tuple(
+            rule
+            for row in self.keystones
+            if row.holds_in(tenant_id=tenant_id, namespace=namespace)
+            for rule in row.rules
+        )
 
     def personal_data_of(self, tenant_id: str) -> PersonalDataName:
         """The policy of one tenant; the last entry for it wins."""

@@ -13,17 +13,15 @@ __all__ = ["Interviewer", "InterviewerName", "ResponseCache", "build_interviewer
 
 
 def build_interviewer(name: InterviewerName) -> Interviewer:
-    """The interviewer of this name, ready to use.
+    """The embedded interviewer of this name, ready to use.
 
     Raises:
-        UsageError: there is no such interviewer (yet).
+        UsageError: there is no such interviewer, or it is not embedded.
     """
     if name == "heuristic":
         return HeuristicInterviewer()
     if name == "verbatim":
         return VerbatimInterviewer()
     if name == "openai":
-        raise UsageError(
-            "interviewer openai: not available in this version; choose heuristic or verbatim"
-        )
-    raise UsageError(f"interviewer {name!r}: unknown; choose heuristic or verbatim")
+        raise UsageError("interviewer openai needs the section [model]; see `ModelInterviewer`")
+    raise UsageError(f"interviewer {name!r}: unknown; choose heuristic, openai or verbatim")

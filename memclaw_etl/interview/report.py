@@ -38,6 +38,15 @@ MEMORY_TYPE: Final[Mapping[Section, str]] = MappingProxyType(
 """The type of the memory that an item of a section becomes (DESIGN, section 2)."""
 
 
+class Flag(StrEnum):
+    """What is doubtful about an item; such an item is kept, and says so."""
+
+    UNSUPPORTED_FIGURE = "unsupported_figure"
+    """It names a figure that its evidence does not hold."""
+    UNSUPPORTED_NAME = "unsupported_name"
+    """It names code, a path or an acronym that its evidence does not hold."""
+
+
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -58,6 +67,9 @@ class ReportItem(_Value):
     ts_end: AwareDatetime | None = None
     session_id: str | None = None
     evidence: tuple[EventRef, ...] = Field(min_length=1)
+    importance: int = 0
+    """Which items stay first where a section has too many: the higher ones."""
+    flags: tuple[Flag, ...] = ()
 
     @field_validator("evidence")
     @classmethod
@@ -96,6 +108,24 @@ class Usage(_Value):
     cache_hits: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
+    """In the currency of the settings' prices; 0 where they name none."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together."""
+        mine, theirs = self.model_dump(), other.model_dump()
+        return Usage(**{name: mine[name] + theirs[name] for name in mine})
+
+
+class Grounding(_Value):
+    """What was taken out of a report, or flagged in it, because its chunk does not bear it."""
+
+    items_dropped: int = 0
+    """Items without any valid evidence."""
+    evidence_dropped: int = 0
+    times_removed: int = 0
+    unsupported_figures: int = 0
+    unsupported_names: int = 0
 
 
 class MiniReport(_Value):
@@ -104,6 +134,7 @@ class MiniReport(_Value):
     chunk_index: int
     items: tuple[ReportItem, ...] = ()
     usage: Usage = Usage()
+    grounding: Grounding = Grounding()
 
 
 class MergedReport(_Value):

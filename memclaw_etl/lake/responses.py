@@ -1,13 +1,13 @@
 """The response cache: what an interviewer answered, by the hash of everything that it depends on.
 
 Content-addressed files in the lake, shared by every window and every run. Losing it costs time or
-money, never correctness.
+money, never correctness: an answer is on its way to the disk at once, and the disk is not waited
+for, so that a killed process loses nothing and a power cut at most the last answers.
 """
 
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
-
-from memclaw_etl.lake.stage_files import put
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,22 @@ class FileResponseCache:
             return None
 
     def put(self, key: str, value: bytes) -> None:
-        """Store an answer durably; an answer that is there already stays."""
+        """Store an answer; one that is there already stays."""
         file = self._file(key)
-        if not file.exists():
-            put(file, value)
+        if file.exists():
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex[:8]}")
+        try:
+            temporary.write_bytes(value)
+            temporary.rename(file)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def drop(self, key: str) -> None:
+        """Forget an answer."""
+        self._file(key).unlink(missing_ok=True)
 
     def _file(self, key: str) -> Path:
         if not key or not all(letter in "0123456789abcdef" for letter in key):

@@ -26,6 +26,10 @@ class MaskedAnswers:
         if masked is not None:
             self.files.put(key, masked)
 
+    def drop(self, key: str) -> None:
+        """Forget an answer."""
+        self.files.drop(key)
+
 
 def masked_answer(value: bytes, session: MaskSession) -> bytes | None:
     """Mask an answer: every text of a JSON document, JSON inside of texts too, else the bytes.
