@@ -33,6 +33,7 @@ from memclaw_etl.windows.read import (
     digest,
     facts_of,
     fingerprints,
+    last_buffer_seq,
     read_from,
     reading,
     state_of,
@@ -105,8 +106,10 @@ def _frontier(node: Node) -> Position:
 
 def _rewritten(file: BinaryIO, node: Node, size: int) -> str | None:
     """Why the trail is not the one that the frontier belongs to, or None."""
-    if node.kind == TrailKind.BUFFER or node.frontier_byte == 0:
+    if node.frontier_byte == 0:
         return None
+    if node.kind == TrailKind.BUFFER:
+        return _restarted(file, node)
     if size < node.frontier_byte:
         return f"the trail shrank from {node.frontier_byte} to {size} bytes"
     head, tail = fingerprints(file, node.frontier_byte)
@@ -115,6 +118,14 @@ def _rewritten(file: BinaryIO, node: Node, size: int) -> str | None:
     if node.tail_hash is not None and tail != node.tail_hash:
         return f"the bytes before offset {node.frontier_byte} changed (sha256 {tail[:12]})"
     return None
+
+
+def _restarted(file: BinaryIO, node: Node) -> str | None:
+    """Why a buffer is another one: its client lost its state, and counts again below our pins."""
+    last, reached = last_buffer_seq(file), node.frontier_seq - (not node.frontier_open)
+    if last is None or last >= reached:
+        return None
+    return f"the buffer ends at seq {last}, below seq {reached} that was read before"
 
 
 def _open_epoch(ledger: Ledger, node: Node, why: str) -> Node:

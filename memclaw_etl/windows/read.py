@@ -6,7 +6,7 @@ Both go through the same functions, so that a window decodes to what was pinned.
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -72,10 +72,12 @@ def reading(node: Node) -> Iterator[BinaryIO]:
 def state_of(stored: object) -> DecoderState:
     """The decoder state from its stored form (an empty object is the state at a trail's start)."""
     values: dict[str, Any] = dict(stored) if isinstance(stored, dict) else {}
-    known = {name: values[name] for name in DecoderState.__dataclass_fields__ if name in values}
-    return DecoderState(
-        **{name: tuple(one) if isinstance(one, list) else one for name, one in known.items()}
-    )
+    known: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one
+        for name, one in values.items()
+        if name in DecoderState.__dataclass_fields__
+    }
+    return DecoderState(**known)
 
 
 def stored_form(state: DecoderState) -> dict[str, object]:
@@ -145,6 +147,13 @@ def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
 def takeable(line: ReadLine) -> bool:
     """Whether the line parses, so that it may be taken although it has no newline yet."""
     return line.outcome.whole and line.outcome.next_part > line.outcome.first_part
+
+
+def last_buffer_seq(file: BinaryIO) -> int | None:
+    """The highest seq that a buffer's records carry; None when it holds none."""
+    lines = _read_buffer(file, Position())
+    seqs = [line.outcome.own_seqs[1] for line in lines if line.outcome.own_seqs]
+    return max(seqs, default=None)
 
 
 def closed(file: BinaryIO, start: Position) -> Position:

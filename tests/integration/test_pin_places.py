@@ -217,3 +217,27 @@ def test_a_file_name_that_is_no_text(watched: Watched) -> None:
     assert code == "SettingsError"
     assert "caf\\udce9.jsonl" in message
     assert len(watched.nodes()) == 1
+
+
+def test_a_buffer_that_starts_again_below_its_end_is_a_new_epoch(watched: Watched) -> None:
+    def said(word: str, *seqs: int) -> bytes:
+        row = {"ts": None, "session_id": "s", "role": "user", "kind": "message"}
+        return joined({**row, "seq": seq, "content": f"{word} {seq}"} for seq in seqs)
+
+    folder = watched.root.parent / "buffers"
+    buffer = Watched(watched.ledger, watched.clock, folder)
+    buffer.sources = [Source(TrailKind.BUFFER, folder)]
+    buffer.write("b.jsonl", said("old", 0, 1, 2, 3, 4))
+    buffer.look(flush=True)
+    for pruned in (said("old", 3, 4), b"", said("old", 4, 5)):
+        buffer.write("b.jsonl", pruned)
+        buffer.look(flush=True)
+        assert buffer.node("b").epoch == 0
+    assert buffer.ranges("b") == ["0-4", "5-5"]
+    buffer.write("b.jsonl", said("new", 0, 1, 2))
+    assert codes(buffer.look(flush=True)) == ["rewritten"]
+    buffer.append("b.jsonl", said("new", 3, 4, 5, 6, 7))
+    assert codes(buffer.look(flush=True)) == []
+    assert (buffer.node("b").epoch, buffer.ranges("b")) == (1, ["0-2", "3-7"])
+    assert buffer.texts("b") == [f"new {seq}" for seq in range(8)]
+    watched.look(flush=True)
