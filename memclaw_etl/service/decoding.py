@@ -6,8 +6,9 @@ from pathlib import Path
 
 from memclaw_etl.errors import TrailUnreadableError
 from memclaw_etl.trails.decode import decode_bytes
-from memclaw_etl.trails.discovery import Source, discover, open_trail
-from memclaw_etl.trails.events import DecoderState, Event, Position, Quarantined
+from memclaw_etl.trails.discovery import Source, TrailFile, discover
+from memclaw_etl.trails.events import Assembled, DecoderState, Event, Position, Quarantined
+from memclaw_etl.trails.opening import open_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +24,38 @@ class DecodedTrail:
 def decode_source(source: Source, *, machine12: str) -> Iterator[DecodedTrail]:
     """Decode every trail of a source, one after the other, each as a single window.
 
-    An event that stands twice in one trail is given once, where it stands first.
+    An event that stands in several places of the source (a fork, a resumed copy, history that was
+    written again) is given once, where it stands first in the order of paths.
 
     Raises:
         TrailUnreadableError: the source's root is not there or cannot be listed.
     """
-    for trail in discover(source, machine12=machine12).trails:
+    given: set[str] = set()
+    found = discover(source, machine12=machine12)
+    for path, problem in found.problems:
+        yield DecodedTrail(path, (), (), error=problem)
+    for trail in found.trails:
         try:
-            with open_trail(trail.real_path, root=trail.root, node_id=trail.node_id) as file:
-                assembled, _ = decode_bytes(
-                    trail.kind, file, start=Position(), byte_end=None, state=DecoderState(),
-                    file_session=trail.file_session,
-                )  # fmt: skip
+            assembled = _decoded(trail)
         except (OSError, TrailUnreadableError) as error:
             message = str(error) if isinstance(error, TrailUnreadableError) else "cannot be read"
             yield DecodedTrail(trail.path, (), (), error=message)
             continue
-        once = {event.identity: event for event in reversed(assembled.events)}
-        yield DecodedTrail(trail.path, tuple(reversed(once.values())), assembled.quarantined)
+        yield DecodedTrail(trail.path, tuple(_new(assembled.events, given)), assembled.quarantined)
+
+
+def _decoded(trail: TrailFile) -> Assembled:
+    with open_found(trail) as file:
+        assembled, _ = decode_bytes(
+            trail.kind, file, start=Position(), byte_end=None, state=DecoderState(),
+            file_session=trail.file_session,
+        )  # fmt: skip
+    return assembled
+
+
+def _new(events: tuple[Event, ...], given: set[str]) -> Iterator[Event]:
+    """The events that were not given before."""
+    for event in events:
+        if event.identity not in given:
+            given.add(event.identity)
+            yield event

@@ -7,7 +7,7 @@ Texts are not shortened here, although the wire knows limits: masking comes befo
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -85,7 +85,7 @@ def renumber(outcomes: Iterable[LineOutcome], *, last_seq: int | None) -> Iterat
 
 
 def assemble(
-    outcomes: Sequence[LineOutcome], state: DecoderState, *, file_session: str
+    outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
 ) -> Assembled:
     """The events of a window, holes counted (`seq_hole`, in missing seqs). Pure.
 

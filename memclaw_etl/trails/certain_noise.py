@@ -34,11 +34,16 @@ TYPE_NOISE: Final = {
 _SAFE_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 
 
+Link = tuple[str, str | None]
+"""(uuid, parent uuid) of a line."""
+
+
 class CertainNoise(NamedTuple):
-    """Why a line is noise, and which client version wrote it."""
+    """Why a line is noise, which client version wrote it, and its place in the conversation."""
 
     noise: tuple[str]
     version: str | None
+    links: tuple[Link, ...]
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -56,6 +61,9 @@ class _Line(msgspec.Struct, gc=False):
     type: str = ""
     message: _Message | None = None
     version: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None  # noqa: N815
+    logicalParentUuid: str | None = None  # noqa: N815
     isSidechain: bool = False  # noqa: N815
     isMeta: bool = False  # noqa: N815
     isCompactSummary: bool = False  # noqa: N815
@@ -76,7 +84,7 @@ def certain_noise(data: bytes) -> CertainNoise | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     if reason := TYPE_NOISE.get(line.type):
-        return _noise(reason, line.version)
+        return CertainNoise(*_noise(reason, line.version), _links(line))
     message = line.message
     if message is None or isinstance(message.content, str) or _flagged(line):
         return None
@@ -84,7 +92,7 @@ def certain_noise(data: bytes) -> CertainNoise | None:
     if "text" in types or message.model == "<synthetic>":
         return None
     if line.type == "assistant" or (line.type == "user" and "tool_result" in types):
-        return _noise(reason_of_types(types), line.version)
+        return CertainNoise(*_noise(reason_of_types(types), line.version), _links(line))
     return None
 
 
@@ -99,8 +107,14 @@ def _flagged(line: _Line) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _noise(reason: str, version: str | None) -> CertainNoise:
-    return CertainNoise((reason,), plain_version(version))
+def _noise(reason: str, version: str | None) -> tuple[tuple[str], str | None]:
+    return (reason,), plain_version(version)
+
+
+def _links(line: _Line) -> tuple[Link, ...]:
+    if not line.uuid or line.isSidechain:
+        return ()
+    return ((line.uuid, line.parentUuid or line.logicalParentUuid or None),)
 
 
 def plain_version(value: object) -> str | None:

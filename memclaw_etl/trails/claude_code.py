@@ -2,12 +2,13 @@
 
 Most lines of role `user` are tool results; many of the others were written by the client without
 any flag. `look` judges one physical line on its own; what depends on other lines (prompts that
-were queued while the agent worked, copies of history) is decided in `prompt_queue.assemble`.
+were queued while the agent worked, copies of history, going back) is decided in `session.assemble`.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
-from memclaw_etl.trails.certain_noise import TYPE_NOISE, certain_noise, plain_version
+from memclaw_etl.trails.certain_noise import TYPE_NOISE, Link, certain_noise, plain_version
 from memclaw_etl.trails.content import (
     block_types,
     plain_string,
@@ -15,9 +16,22 @@ from memclaw_etl.trails.content import (
     textless_reason,
     unknown_type,
 )
-from memclaw_etl.trails.events import Event, LineOutcome, Origin, QueueOp, RawLine, Role
+from memclaw_etl.trails.events import (
+    Event,
+    LineOutcome,
+    Origin,
+    QueueOp,
+    RawLine,
+    Role,
+    Said,
+)
 from memclaw_etl.trails.identity import exact_time, spoken_identity, uuid_identity
-from memclaw_etl.trails.injected import is_slash_command, strip_injected, wrapper_reason
+from memclaw_etl.trails.injected import (
+    is_slash_command,
+    strip_injected,
+    words_of_command,
+    wrapper_reason,
+)
 from memclaw_etl.trails.lines import parse_records
 
 _FLAG_NOISE: Final = {
@@ -32,7 +46,6 @@ _MACHINE_SOURCES: Final = frozenset({"system", "task-notification"})
 _FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 
 Record = dict[str, object]
-Said = Event | QueueOp
 
 
 def look(line: RawLine) -> LineOutcome:
@@ -53,6 +66,7 @@ def look(line: RawLine) -> LineOutcome:
             certain.noise,
             (),
             certain.version,
+            links=certain.links,
         )
     return look_thoroughly(line)
 
@@ -62,12 +76,14 @@ def look_thoroughly(line: RawLine) -> LineOutcome:
     parsed = parse_records(line)
     said: list[Said] = []
     noise: list[str] = []
+    links: list[Link] = []
     version: str | None = None
     for part, record in parsed.records:
         if not isinstance(record, dict):
             noise.append("no_object")
             continue
         version = version or plain_version(record.get("version"))
+        links.extend(_links(record))
         for verdict in _judge(record, seq=line.seq, part=part):
             if isinstance(verdict, str):
                 noise.append(verdict)
@@ -85,7 +101,16 @@ def look_thoroughly(line: RawLine) -> LineOutcome:
         tuple(noise),
         parsed.quarantined,
         version,
+        links=tuple(links),
     )
+
+
+def _links(record: Record) -> Iterator[Link]:
+    """Where the record hangs in the conversation; a subagent's has one of its own."""
+    uuid = plain_string(record.get("uuid"))
+    if uuid and record.get("isSidechain") is not True:
+        parent = plain_string(record.get("parentUuid"))
+        yield uuid, parent or plain_string(record.get("logicalParentUuid"))
 
 
 def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:
@@ -181,6 +206,8 @@ def _own_words(content: object, *, typed: bool) -> tuple[str, str]:
     for block in text_blocks(content):
         text = strip_injected(block)
         wrapped = wrapper_reason(text, typed=typed) if text else "injected"
+        if wrapped == "command" and (said := words_of_command(text)):
+            text, wrapped = said, None
         if wrapped is None:
             words.append(text)
         else:
@@ -218,7 +245,8 @@ def _judge_queue(record: Record, *, seq: int, part: int) -> tuple[Said | str, ..
         return (QueueOp("enqueue", queued),)
     if operation in ("dequeue", "remove", "popAll"):
         handed_back = "\n".join(text_blocks(content)) or None
-        return QueueOp(str(operation), None, handed_back), "queue_operation"
+        session = plain_string(record.get("sessionId"))
+        return QueueOp(str(operation), None, handed_back, session), "queue_operation"
     return ("queue_operation",)
 
 

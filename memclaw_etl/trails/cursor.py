@@ -6,7 +6,7 @@ minute precision, which the lines after it inherit. Identity is the place in the
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
@@ -18,6 +18,7 @@ from memclaw_etl.trails.events import (
     Event,
     LineOutcome,
     Origin,
+    Quarantined,
     RawLine,
     Role,
 )
@@ -72,14 +73,16 @@ def look(line: RawLine) -> LineOutcome:
 
 
 def assemble(
-    outcomes: Sequence[LineOutcome], state: DecoderState, *, file_session: str
+    outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
 ) -> Assembled:
     """Give every event of a window its session, its inherited time and its identity. Pure."""
     last_ts = state.last_ts
     events: list[Event] = []
     noise: Counter[str] = Counter()
+    quarantined: list[Quarantined] = []
     for outcome in outcomes:
         noise.update(outcome.noise)
+        quarantined.extend(outcome.quarantined)
         for said in outcome.said:
             if isinstance(said, Event):
                 last_ts = said.ts or last_ts
@@ -88,7 +91,7 @@ def assemble(
     return Assembled(
         events=tuple(events),
         noise=dict(noise),
-        quarantined=tuple(lost for outcome in outcomes for lost in outcome.quarantined),
+        quarantined=tuple(quarantined),
         state=replace(state, last_ts=last_ts),
     )
 

@@ -1,9 +1,19 @@
 """Lines of any trail kind -> events. The one place that knows which module reads which kind."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO, Final, Protocol
 
-from memclaw_etl.trails import buffer, claude_code, cursor, prompt_queue
+from memclaw_etl.trails import (
+    buffer,
+    claude_code,
+    codex,
+    cursor,
+    gemini,
+    openclaw,
+    rollout,
+    session,
+)
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
@@ -17,19 +27,25 @@ from memclaw_etl.trails.lines import read_lines
 
 class _Assemble(Protocol):
     def __call__(
-        self, outcomes: Sequence[LineOutcome], state: DecoderState, *, file_session: str
+        self, outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
     ) -> Assembled: ...
 
 
 _LOOK: Final[dict[TrailKind, Callable[[RawLine], LineOutcome]]] = {
     TrailKind.CLAUDE_CODE: claude_code.look,
     TrailKind.CURSOR: cursor.look,
+    TrailKind.OPENCLAW: openclaw.look,
     TrailKind.BUFFER: buffer.look,
+    TrailKind.CODEX: codex.look,
+    TrailKind.GEMINI: gemini.look,
 }
 _ASSEMBLE: Final[dict[TrailKind, _Assemble]] = {
-    TrailKind.CLAUDE_CODE: prompt_queue.assemble,
+    TrailKind.CLAUDE_CODE: session.assemble,
     TrailKind.CURSOR: cursor.assemble,
+    TrailKind.OPENCLAW: openclaw.assemble,
     TrailKind.BUFFER: buffer.assemble,
+    TrailKind.CODEX: rollout.assemble,
+    TrailKind.GEMINI: gemini.assemble,
 }
 
 
@@ -53,7 +69,7 @@ def look_lines(
 
 
 def assemble(
-    kind: TrailKind, outcomes: Sequence[LineOutcome], state: DecoderState, *, file_session: str
+    kind: TrailKind, outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
 ) -> Assembled:
     """Turn the outcomes of one window into its events and the state after it. Pure."""
     return _ASSEMBLE[kind](outcomes, state, file_session=file_session)
@@ -84,10 +100,22 @@ def decode_bytes(
         OSError: as the file raises it.
     """
     limit = None if byte_end is None else max(byte_end - start.byte, 0)
-    lines = read_lines(file, start, limit_bytes=limit)
-    outcomes = [o for o in look_lines(kind, lines, state) if o.terminated or _holds_records(o)]
-    end = after(outcomes[-1]) if outcomes else start
-    return assemble(kind, outcomes, state, file_session=file_session), end
+    taken = _Taken(start)
+    outcomes = taken.each(look_lines(kind, read_lines(file, start, limit_bytes=limit), state))
+    return assemble(kind, outcomes, state, file_session=file_session), taken.end
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Passes on what is consumed, and remembers where that ends; nothing is held."""
+
+    end: Position
+
+    def each(self, outcomes: Iterable[LineOutcome]) -> Iterator[LineOutcome]:
+        for outcome in outcomes:
+            if outcome.terminated or _holds_records(outcome):
+                self.end = after(outcome)
+                yield outcome
 
 
 def _holds_records(outcome: LineOutcome) -> bool:

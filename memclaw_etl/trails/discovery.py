@@ -4,8 +4,8 @@ Default deny: the folder in which an agent keeps all its projects gives nothing 
 names projects. A file, a flat folder or one project folder that is given as the root is consent.
 """
 
-import hashlib
 import os
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,19 +14,16 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from memclaw_etl.errors import TrailUnreadableError
+from memclaw_etl.trails.errors import unreadable
 from memclaw_etl.trails.events import TrailKind
-from memclaw_etl.trails.layouts import Candidate, candidates
+from memclaw_etl.trails.folders import Candidate
+from memclaw_etl.trails.layouts import candidates
+from memclaw_etl.trails.names import node_id, session_of, short_hash, stored_node_id
+from memclaw_etl.trails.stores import STORE_SUFFIX, list_sessions, session_path
 
-NODE_PREFIX: Final[Mapping[TrailKind, str]] = {
-    TrailKind.CLAUDE_CODE: "cc",
-    TrailKind.CURSOR: "cursor",
-    TrailKind.BUFFER: "buffer",
-}
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _MAX_INT: Final = 2**63 - 1
 """Some files have times that no calendar knows, some file systems inodes of 64 bits."""
-_PLUGIN_BUFFER: Final = "interview-buffer"
-"""Every install calls its buffer so; its path tells it apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,8 @@ class Discovery:
 
     trails: tuple[TrailFile, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[tuple[Path, str], ...] = ()
+    """Stores that cannot be listed now, and why: a source that goes blind must say so."""
 
 
 def discover(source: Source, *, machine12: str) -> Discovery:
@@ -87,15 +86,44 @@ def discover(source: Source, *, machine12: str) -> Discovery:
             resource=f"source:{source.kind}:{source.root}",
         ) from error
     trails: dict[str, TrailFile] = {}
+    problems: list[tuple[Path, str]] = []
     for candidate in sorted(found, key=lambda one: one.path):
-        trail = _trail(source, real_root, candidate, machine12, skipped)
-        if trail is None:
-            continue
-        if str(trail.real_path) in trails:
-            skipped["same_file"] += 1
-            continue
-        trails[str(trail.real_path)] = trail
-    return Discovery(tuple(_told_apart(trails.values())), dict(skipped))
+        file = _trail(source, real_root, candidate, machine12, skipped)
+        for trail in _sessions(file, machine12, problems) if file else ():
+            if str(trail.real_path) in trails:
+                skipped["same_file"] += 1
+            else:
+                trails[str(trail.real_path)] = trail
+    return Discovery(tuple(_told_apart(trails.values())), dict(skipped), tuple(problems))
+
+
+def _sessions(
+    file: TrailFile, machine12: str, problems: list[tuple[Path, str]]
+) -> Iterator[TrailFile]:
+    """The file itself, or the sessions of a store, each as if it were a file.
+
+    A session's size is its last seq and one, and its time that of its last row.
+    """
+    if file.kind is not TrailKind.OPENCLAW or file.path.suffix != STORE_SUFFIX:
+        yield file
+        return
+    try:
+        sessions = list_sessions(str(file.real_path))
+    except (OSError, sqlite3.Error) as error:
+        problems.append(
+            (file.path, f"the session store {file.path} cannot be listed: {type(error).__name__}")
+        )
+        return
+    for one in sessions:
+        yield replace(
+            file,
+            path=Path(session_path(str(file.path), one.session_id)),
+            real_path=Path(session_path(str(file.real_path), one.session_id)),
+            node_id=stored_node_id(file.real_path, one.session_id, machine12=machine12),
+            file_session=one.session_id,
+            size_bytes=one.last_seq + 1,
+            mtime_ns=one.last_at_ms * 1_000_000 or file.mtime_ns,
+        )
 
 
 def _trail(
@@ -124,8 +152,8 @@ def _trail(
         path=path,
         real_path=Path(real_path),
         root=real_root,
-        node_id=f"{NODE_PREFIX[source.kind]}:{machine12}:{_stem(source.kind, path, real_path)}",
-        file_session=path.stem,
+        node_id=node_id(source.kind, path, real_path, machine12=machine12),
+        file_session=session_of(source.kind, path),
         size_bytes=status.st_size,
         mtime_ns=max(min(status.st_mtime_ns, _MAX_INT), -_MAX_INT),
         inode=status.st_ino & _MAX_INT,
@@ -142,24 +170,15 @@ def _real_path(root: Path, real_root: Path, candidate: Candidate) -> str | None:
     return real_path if is_under else None
 
 
-def _stem(kind: TrailKind, path: Path, real_path: str) -> str:
-    is_plugins = kind is TrailKind.BUFFER and path.stem == _PLUGIN_BUFFER
-    return _short_hash(real_path) if is_plugins else path.stem
-
-
 def _told_apart(trails: Iterable[TrailFile]) -> Iterator[TrailFile]:
     """Give a second file of the same name a node id of its own, from its real path."""
     taken: set[str] = set()
     for trail in trails:
-        node_id = trail.node_id
-        if node_id in taken:
-            node_id = f"{node_id}-{_short_hash(str(trail.real_path))}"
-        taken.add(node_id)
-        yield trail if node_id == trail.node_id else replace(trail, node_id=node_id)
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha1(os.fsencode(text), usedforsecurity=False).hexdigest()[:8]
+        own_id = trail.node_id
+        if own_id in taken:
+            own_id = f"{own_id}-{short_hash(str(trail.real_path))}"
+        taken.add(own_id)
+        yield trail if own_id == trail.node_id else replace(trail, node_id=own_id)
 
 
 def open_trail(real_path: Path, *, root: Path, node_id: str) -> BinaryIO:
@@ -179,12 +198,3 @@ def open_trail(real_path: Path, *, root: Path, node_id: str) -> BinaryIO:
         os.close(handle)
         raise unreadable(real_path, node_id, "it is no regular file")
     return os.fdopen(handle, "rb")
-
-
-def unreadable(real_path: Path, node_id: str, reason: str) -> TrailUnreadableError:
-    """The error that says why a trail cannot be read now."""
-    message = (
-        f"node {node_id}: the trail {real_path} cannot be read: {reason};"
-        " nothing is lost, it is tried again later"
-    )
-    return TrailUnreadableError(message, resource=f"trail:{node_id}")

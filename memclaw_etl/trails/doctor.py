@@ -9,7 +9,7 @@ from typing import Final
 from memclaw_etl.errors import TrailUnreadableError
 from memclaw_etl.trails.content import plain_name
 from memclaw_etl.trails.decode import after, assemble, look_lines
-from memclaw_etl.trails.discovery import Source, TrailFile, discover, open_trail
+from memclaw_etl.trails.discovery import Source, TrailFile, discover
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
@@ -19,6 +19,7 @@ from memclaw_etl.trails.events import (
     RawLine,
 )
 from memclaw_etl.trails.lines import parse_records, read_lines
+from memclaw_etl.trails.opening import open_found
 
 _UNKNOWN: Final = "unknown:"
 
@@ -77,7 +78,7 @@ def examine_file(trail: TrailFile) -> FileReport:
     """Read one trail to its end and count what is in it."""
     types: Counter[str] = Counter()
     try:
-        with open_trail(trail.real_path, root=trail.root, node_id=trail.node_id) as file:
+        with open_found(trail) as file:
             lines = _counted(read_lines(file, Position()), types)
             outcomes = list(look_lines(trail.kind, lines, DecoderState()))
     except (TrailUnreadableError, OSError) as error:

@@ -5,7 +5,7 @@ Values that exist once per physical line are named tuples: they cost a third of 
 Text in these values is raw. Nothing of it is written anywhere before `masking` has seen it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,7 +16,10 @@ class TrailKind(StrEnum):
 
     CLAUDE_CODE = "claude_code"
     CURSOR = "cursor"
+    OPENCLAW = "openclaw"
     BUFFER = "buffer"
+    CODEX = "codex"
+    GEMINI = "gemini"
 
 
 class Role(StrEnum):
@@ -37,6 +40,20 @@ class Origin(StrEnum):
     STEERING = "steering"
     """Stands beside a tool result."""
     AGENT = "agent"
+
+
+class Branch(StrEnum):
+    """Where an event stands when the person went back in the conversation.
+
+    Decided from the lines up to the end of the window, never from later ones: an event of an
+    earlier window that is left behind stays `main`, and the prompt that leaves it is `restart`.
+    """
+
+    MAIN = "main"
+    REWOUND = "rewound"
+    """Left behind: the person went back to before it and said something else."""
+    RESTART = "restart"
+    """Said after going back; what followed the line that it hangs on no longer holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +126,9 @@ class Event:
     outcome: str | None = None
     project: str | None = None
     """Working folder that the line names (`cwd`), for the namespace table."""
+    branch: Branch = Branch.MAIN
+    source: str = ""
+    """Which of several copies in one trail this is (Codex writes every message twice)."""
 
     @property
     def chars(self) -> int:
@@ -126,6 +146,23 @@ class QueueOp:
     operation: str
     event: Event | None
     content: str | None = None
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a trail says of itself; holds for the lines after it.
+
+    `forked_from`: the session whose history is told again first. `side`: written by a subagent.
+    """
+
+    session_id: str | None = None
+    project: str | None = None
+    forked_from: str | None = None
+    side: bool = False
+
+
+Said = Event | QueueOp | Header
 
 
 class LineOutcome(NamedTuple):
@@ -142,34 +179,59 @@ class LineOutcome(NamedTuple):
     byte_end: int
     terminated: bool
     whole: bool
-    said: tuple[Event | QueueOp, ...] = ()
+    said: tuple[Said, ...] = ()
     noise: tuple[str, ...] = ()
     """One reason per record that is no event, for example `tool_result` or `unknown:frame-link`."""
     quarantined: tuple[Quarantined, ...] = ()
     client_version: str | None = None
     ts_mark: str | None = None
-    """Time that the line sets for the lines after it, even where it is no event (Cursor)."""
+    """Time of the line, even where it is no event (Cursor: it sets it for the lines after it)."""
     own_seqs: tuple[int, int] | None = None
     """First and last seq that the records of the line carry themselves (buffer)."""
+    links: tuple[tuple[str, str | None], ...] = ()
+    """(uuid, parent uuid) of its records, by which the conversation is a tree (Claude Code)."""
 
-    @property
-    def max_events(self) -> int:
-        """Upper bound of the events that this line can give to a window."""
-        return sum(1 for said in self.said if isinstance(said, Event) or said.event is not None)
+    def events(self) -> Iterator[Event]:
+        """Every event that this line may give to a window; which of them it does is decided later.
+
+        Their number is an upper bound.
+        """
+        for said in self.said:
+            if isinstance(said, Event):
+                yield said
+            elif isinstance(said, QueueOp) and said.event is not None:
+                yield said.event
 
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
     """What the lines before a window leave for it. Serialisable, and free of trail text.
 
-    `last_ts`: Cursor's inherited time. `emitted_queue`: hashes of queued prompts that were emitted
-    by an earlier window, so that the user line that repeats one is a replay. `last_seq`: the last
-    own seq of a buffer, by which holes and restarts are seen.
+    Each kind uses the fields that it needs.
     """
 
     last_ts: str | None = None
+    """Cursor: the time that later lines inherit. Codex: the time of the last line."""
     emitted_queue: tuple[str, ...] = ()
+    """Claude Code: what is still in the client's queue, or just left it (see `prompt_queue`)."""
     last_seq: int | None = None
+    """Buffer: the last own seq, by which holes and restarts are seen."""
+    session_id: str | None = None
+    """The session that the last header named."""
+    project: str | None = None
+    """The working folder that the last header named."""
+    own_session: str | None = None
+    """Codex: the session of the file itself; set once its first header was read."""
+    forked_from: str | None = None
+    """Codex: the session whose history is being told again; None when that is over."""
+    side: bool = False
+    """Codex: the whole file is a subagent's."""
+    chain: str | None = None
+    """Codex: hash of everything said so far, the parent of the next event's identity."""
+    recent: tuple[str, ...] = ()
+    """Codex: hashes of the last messages, by which the second copy of each is known."""
+    tips: tuple[str, ...] = ()
+    """Claude Code: ends of the uuids of the last lines, by which going back is noticed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,16 @@ def placed_identity(*, file_session: str, seq: int, part: int, role: str, text: 
     return _hash("placed", file_session, str(seq), str(part), role, text)
 
 
+def chained_identity(before: str, *said: str) -> str:
+    """Identity of what was said after a history that has itself an identity (empty: none)."""
+    return _hash("chained", before, *said)
+
+
+def named_identity(kind: str, *names: str) -> str:
+    """Identity of an event whose record has an id that is unique within the names before it."""
+    return _hash(kind, *names)
+
+
 def text_hash(text: str) -> str:
     """Hash by which a queued prompt is known again without keeping its text."""
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()

@@ -80,6 +80,24 @@ _WORDED_WRAPPERS: Final = {
     "Implement the following plan:": "accepted_plan",
     "Stop hook feedback:": "hook",
 }
+_COMMAND_NAME: Final = re.compile(r"<command-name>/?([^<\s]{1,100})</command-name>")
+_COMMAND_ARGS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_CLIENT_COMMANDS: Final = frozenset(
+    re.findall(
+        r"[a-z-]+",
+        """
+        add-dir agents allowed-tools background bashes branch btw bug chrome clear color compact
+        config context copy cost desktop diff doctor effort exit export extra-usage fast feedback
+        fork help hooks ide init insights install-github-app install-slack-app keybindings login
+        logout loop mcp memory migrate-installer mobile model new output-style passes
+        permissions plan plugin plugins pr-comments privacy-settings quit rate-limit-options
+        release-notes reload-plugins remote-control remote-env rename reset resume review rewind
+        sandbox security-review session settings skills stats status statusline stickers tag
+        tasks teleport terminal-setup theme think-back todos upgrade usage vim voice
+        """,
+    )
+)
+"""Commands of the client itself: what stands behind them configures it and asks for nothing."""
 _SLASH_COMMAND: Final = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
@@ -150,6 +168,15 @@ def wrapper_reason(text: str, *, typed: bool) -> str | None:
             if text.startswith(start):
                 return reason
     return None
+
+
+def words_of_command(text: str) -> str:
+    """What a person wrote behind a custom slash command; empty for the client's own commands."""
+    name, args = _COMMAND_NAME.search(text), _COMMAND_ARGS.search(text)
+    if name is None or args is None or name.group(1) in _CLIENT_COMMANDS:
+        return ""
+    words = args.group(1).strip()
+    return words if any(letter.isalpha() for letter in words) else ""
 
 
 def is_slash_command(text: str) -> bool:

@@ -1,160 +1,132 @@
-"""What the lines of one Claude Code window mean together.
+"""The client's prompt queue (Claude Code): a prompt that is typed while the agent works.
 
-A prompt that is typed while the agent works stands in an `enqueue` line, and often, but not always,
-again in a later user line or `queued_command`. One prompt must become one event, decided from the
-lines up to the end of the window and never from later ones.
+It stands in an `enqueue` line, and often, but not always, again: in the user line or the
+`queued_command` that follows when it leaves the queue. One prompt must become one event, decided
+from the lines up to the end of the window and never from later ones. A prompt that left the queue
+may come again only until the agent answers: the same words later are a new prompt.
 """
 
-from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from memclaw_etl.trails.events import (
-    Assembled,
-    DecoderState,
-    Event,
-    LineOutcome,
-    QueueOp,
-    Role,
-)
-from memclaw_etl.trails.identity import placed_identity, text_hash
+from memclaw_etl.trails.identity import text_hash
 
-_KEPT_HASHES: Final = 64
+_KEPT_ENTRIES: Final = 64
+_WAITS, _LEFT = "w", "l"
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """An enqueued prompt whose fate is open; `place` is its index among the events."""
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A prompt in the queue, or something else that takes a place in it (empty `key`).
 
-    place: int
-    text: str
-
-
-@dataclass(slots=True)
-class _Window:
-    """The window while its lines are read."""
-
-    file_session: str
-    emitted: list[str]
-    events: list[Event | None] = field(default_factory=list)
-    noise: Counter[str] = field(default_factory=Counter)
-    identities: set[str] = field(default_factory=set)
-    line_up: deque[_Waiting | None] = field(default_factory=deque)
-    """The client's queue; None stands for what is no prompt (notifications, commands)."""
-    undecided: list[_Waiting] = field(default_factory=list)
-
-    def take_event(self, event: Event) -> None:
-        """Add an event, unless it repeats a queued prompt of an earlier window or itself."""
-        event = _complete(event, self.file_session)
-        if event.identity in self.identities:
-            self.noise["replayed"] += 1
-            return
-        if event.role is Role.USER and self._replays_queue(event.content):
-            self.noise["replayed_queue"] += 1
-            return
-        self.identities.add(event.identity)
-        self.events.append(event)
-
-    def _replays_queue(self, text: str) -> bool:
-        """Whether the text was emitted from the queue before; else settle what waits for it."""
-        if (self.undecided and self._settle(text)) or not self.emitted:
-            return False
-        known = text_hash(text)
-        if known not in self.emitted:
-            return False
-        self.emitted.remove(known)
-        return True
-
-    def _settle(self, text: str) -> bool:
-        """The waiting prompts that this user line repeats are not events of their own."""
-        equal = next((waiting for waiting in self.undecided if waiting.text == text), None)
-        lines = f"\n{text}\n"
-        repeated = [equal] if equal else [w for w in self.undecided if f"\n{w.text}\n" in lines]
-        for waiting in repeated:
-            self._drop(waiting, "queued_elsewhere")
-        return bool(repeated)
-
-    def take_operation(self, operation: QueueOp) -> None:
-        """Follow the client's queue."""
-        if operation.operation == "enqueue":
-            self.line_up.append(self._enqueue(operation.event))
-        elif operation.operation == "popAll":
-            self._take_back(operation.content)
-        elif self.line_up:
-            self.line_up.popleft()
-
-    def _enqueue(self, event: Event | None) -> _Waiting | None:
-        if event is None:
-            return None
-        event = _complete(event, self.file_session)
-        if event.identity in self.identities:
-            self.noise["replayed"] += 1
-            return None
-        self.identities.add(event.identity)
-        waiting = _Waiting(len(self.events), event.content)
-        self.events.append(event)
-        self.undecided.append(waiting)
-        return waiting
-
-    def _take_back(self, content: str | None) -> None:
-        """The person took the queue back into the editor: all of it, or what `content` names."""
-        in_line = [waiting for waiting in self.line_up if waiting is not None]
-        named = [w for w in in_line if content is None or w.text in content]
-        if content is not None and not named:
-            named = [w for w in self.undecided if w.text == content.strip()]
-        for waiting in named:
-            if waiting in self.undecided:
-                self._drop(waiting, "queue_taken_back")
-        self.line_up = deque(w for w in self.line_up if w is not None and w not in named)
-
-    def _drop(self, waiting: _Waiting, reason: str) -> None:
-        self.undecided.remove(waiting)
-        self.events[waiting.place] = None
-        self.noise[reason] += 1
-
-    def hashes_to_keep(self) -> tuple[str, ...]:
-        """Hashes of the queued prompts that were emitted and may still come again."""
-        self.emitted.extend(text_hash(waiting.text) for waiting in self.undecided)
-        return tuple(self.emitted[-_KEPT_HASHES:])
-
-
-def assemble(
-    outcomes: Sequence[LineOutcome], state: DecoderState, *, file_session: str
-) -> Assembled:
-    """Turn the looked-at lines of a window into its events. Pure.
-
-    An enqueue that no later line of the window repeats or takes back is an event of this window;
-    the hash of its text goes into the state, so that a repetition in a later window is a replay.
+    `place` is the index of its event in this window, None when an earlier window emitted it; then
+    only the hash and the length of its text are known.
     """
-    window = _Window(file_session, list(state.emitted_queue))
-    window.noise.update(chain.from_iterable(outcome.noise for outcome in outcomes))
-    for outcome in outcomes:
-        for said in outcome.said:
-            if isinstance(said, Event):
-                window.take_event(said)
+
+    key: str
+    length_chars: int
+    place: int | None = None
+
+    def is_in(self, session: str, text: str) -> bool:
+        """Whether the text, or some of its lines, say exactly what this entry says."""
+        if not self.key or len(text) < self.length_chars:
+            return False
+        ends = {len(text), *(at for at, letter in enumerate(text) if letter == "\n")}
+        starts = {0, *(at + 1 for at in ends)}
+        return any(
+            queue_key(session, text[at : at + self.length_chars]) == self.key
+            for at in starts
+            if at + self.length_chars in ends
+        )
+
+
+def queue_key(session: str, text: str) -> str:
+    """By what a queued prompt is known again: only within its session."""
+    return text_hash(f"{session}\n{text}")
+
+
+@dataclass(slots=True)
+class PromptQueue:
+    """The queue as the lines so far say it is."""
+
+    line_up: deque[Entry] = field(default_factory=deque)
+    left: list[Entry] = field(default_factory=list)
+    """Prompts that left the queue since the agent's last words."""
+
+    @classmethod
+    def restored(cls, stored: Iterable[str]) -> "PromptQueue":
+        """The queue that an earlier window left."""
+        queue = cls()
+        for one in stored:
+            kind, length, key = [*one.split(":"), "", ""][:3]
+            if not length.isdecimal():
+                continue
+            entry = Entry(key, int(length))
+            if kind == _LEFT:
+                queue.left.append(entry)
             else:
-                window.take_operation(said)
-    versions = Counter(outcome.client_version for outcome in outcomes)
-    return Assembled(
-        events=tuple(event for event in window.events if event is not None),
-        noise=dict(window.noise),
-        quarantined=tuple(lost for outcome in outcomes for lost in outcome.quarantined),
-        state=replace(state, emitted_queue=window.hashes_to_keep()),
-        versions={name: count for name, count in versions.items() if name},
-    )
+                queue.line_up.append(entry)
+        return queue
+
+    def stored(self) -> tuple[str, ...]:
+        """The queue for the next window; hashes and lengths only."""
+        kept = [f"{_LEFT}:{one.length_chars}:{one.key}" for one in self.left if one.key]
+        kept += [f"{_WAITS}:{one.length_chars}:{one.key}" for one in self.line_up]
+        return tuple(kept[-_KEPT_ENTRIES:])
+
+    def enqueue(self, entry: Entry) -> None:
+        """Put something at the end."""
+        self.line_up.append(entry)
+
+    def take_first(self) -> None:
+        """The first one leaves: it is given to the agent."""
+        if self.line_up:
+            entry = self.line_up.popleft()
+            if entry.key:
+                self.left.append(entry)
+
+    def take_back(self, session: str, content: str | None) -> list[Entry]:
+        """The person took the queue back into the editor: all of it, or what `content` names.
+
+        Returns the entries that this window emitted; they are no prompts after all. What an earlier
+        window emitted stays, and is a replay when it is sent.
+        """
+        known = [entry for entry in self.line_up if entry.key]
+        named = known
+        if content is not None:
+            known = [*known, *(entry for entry in self.left if entry.key)]
+            named = [entry for entry in known if entry.is_in(session, content.strip())]
+        prompts = [entry for entry in self.line_up if entry.key and entry not in named]
+        self.line_up = deque(prompts)
+        self.left = [one for one in self.left if one not in named]
+        self.left += [entry for entry in named if entry.place is None]
+        return [entry for entry in named if entry.place is not None]
+
+    def take_repeated(self, session: str, text: str) -> list[Entry]:
+        """The entries that a user line says again, alone or several of them joined.
+
+        They are settled: none of them is known again.
+        """
+        known = [entry for entry in (*self.left, *self.line_up) if entry.key]
+        if not known:
+            return []
+        key = queue_key(session, text)
+        equal = [entry for entry in known if entry.key == key][:1]
+        found = equal or [entry for entry in known if entry.is_in(session, text)]
+        if not equal and not _covers(found, text):
+            found = [entry for entry in found if entry.place is not None]
+        repeated = [Entry(one.key, one.length_chars, one.place) for one in found]
+        for entry in found:
+            entry.key = ""
+        return repeated
+
+    def agent_spoke(self) -> None:
+        """What left the queue before will not come again."""
+        self.left.clear()
 
 
-def _complete(event: Event, file_session: str) -> Event:
-    """Fill in what the line alone could not say: the session, and an identity by place."""
-    if event.identity and event.session_id:
-        return event
-    identity = event.identity or placed_identity(
-        file_session=file_session,
-        seq=event.seq,
-        part=event.part,
-        role=event.role,
-        text=event.content,
-    )
-    return replace(event, session_id=event.session_id or file_session, identity=identity)
+def _covers(entries: Sequence[Entry], text: str) -> bool:
+    """Whether the entries, each on lines of its own, are all that the text says."""
+    return sum(entry.length_chars + 1 for entry in entries) >= len(text)

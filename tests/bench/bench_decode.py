@@ -14,7 +14,7 @@ from memclaw_etl.trails.decode import decode_bytes
 from memclaw_etl.trails.discovery import Source, discover
 from memclaw_etl.trails.events import DecoderState, TrailKind
 from memclaw_etl.trails.lines import read_lines
-from memclaw_etl.trails.prompt_queue import assemble
+from memclaw_etl.trails.session import assemble
 from tests.trail_lines import START, claude, joined, prompt, reply, tool_result
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "trails" / "claude-code"

@@ -1,7 +1,7 @@
 import pytest
 
-from memclaw_etl.trails.events import DecoderState, Origin, Role
-from memclaw_etl.trails.identity import text_hash
+from memclaw_etl.trails.events import Assembled, DecoderState, Origin, Role
+from memclaw_etl.trails.prompt_queue import queue_key
 from tests.trail_lines import (
     SESSION,
     claude,
@@ -231,14 +231,17 @@ def test_queued_prompts_inside_one_user_line_are_that_line() -> None:
     assert assembled.noise["queued_elsewhere"] == 2
 
 
+def kept(state: str, text: str, session: str = SESSION) -> str:
+    return f"{state}:{len(text)}:{queue_key(session, text)}"
+
+
 def test_an_open_enqueue_is_emitted_once_over_windows() -> None:
-    first, state = decode(joined([queue("enqueue", "metric units"), queue("remove")]))[0], None
+    first, _ = decode(joined([queue("enqueue", "metric units"), queue("remove")]))
     assert [(event.content, event.origin) for event in first.events] == [
         ("metric units", Origin.QUEUED)
     ]
-    state = first.state
-    assert state.emitted_queue == (text_hash("metric units"),)
-    again, _ = decode(joined([prompt("metric units", 9)]), state=state)
+    assert first.state.emitted_queue == (kept("l", "metric units"),)
+    again, _ = decode(joined([prompt("metric units", 9)]), state=first.state)
     assert texts(again) == []
     assert again.noise == {"replayed_queue": 1}
     assert again.state.emitted_queue == ()
@@ -246,18 +249,132 @@ def test_an_open_enqueue_is_emitted_once_over_windows() -> None:
     assert texts(third) == ["metric units"]
 
 
+def test_what_left_the_queue_comes_again_only_until_the_agent_answers() -> None:
+    queued = [queue("enqueue", "go on", 1), queue("remove")]
+    first, _ = decode(joined(queued))
+    later = [reply("Going on.", 5), prompt("go on", 9)]
+    second, _ = decode(joined(later), state=first.state)
+    assert texts(second) == ["Going on.", "go on"]
+    once, _ = decode(joined([*queued, *later]))
+    assert texts(once) == ["go on", "Going on.", "go on"]
+
+
+def test_what_still_waits_comes_again_after_an_answer() -> None:
+    first, _ = decode(joined([queue("enqueue", "go on", 1)]))
+    assert first.state.emitted_queue == (kept("w", "go on"),)
+    later = [reply("Busy.", 5), queue("dequeue"), prompt("go on", 9)]
+    second, _ = decode(joined(later), state=first.state)
+    assert texts(second) == ["Busy."]
+
+
+def test_a_queued_prompt_of_another_session_is_not_this_one() -> None:
+    first, _ = decode(joined([queue("enqueue", "go on", 1)]))
+    other, _ = decode(joined([prompt("go on", 9, sessionId="another")]), state=first.state)
+    assert texts(other) == ["go on"]
+
+
+def test_several_queued_prompts_joined_into_one_line_of_a_later_window() -> None:
+    wishes = [queue("enqueue", "first wish", 1), queue("enqueue", "second\nwish", 2)]
+    first, _ = decode(joined(wishes))
+    assert len(first.events) == 2
+    together = prompt("first wish\nsecond\nwish", 9)
+    assert texts(decode(joined([together]), state=first.state)[0]) == []
+    more = prompt("first wish\nand something new", 9)
+    assert texts(decode(joined([more]), state=first.state)[0]) == ["first wish\nand something new"]
+
+
+def test_queued_in_two_windows_and_joined_in_the_second() -> None:
+    first, _ = decode(joined([queue("enqueue", "first wish", 1)]))
+    later = [queue("enqueue", "second wish", 2), prompt("first wish\nsecond wish", 9)]
+    second, _ = decode(joined(later), state=first.state)
+    assert texts(second) == ["second wish"]
+
+
+def test_what_an_earlier_window_emitted_and_was_taken_back_is_not_told_twice() -> None:
+    first, _ = decode(joined([queue("enqueue", "go on", 1)]))
+    later = [queue("popAll", "go on"), prompt("go on", 9)]
+    second, _ = decode(joined(later), state=first.state)
+    assert texts(second) == []
+
+
 def test_a_new_enqueue_is_not_mixed_up_with_an_emitted_one() -> None:
-    state = DecoderState(emitted_queue=(text_hash("yes"),))
-    lines = [queue("enqueue", "yes"), queue("dequeue"), prompt("yes", 9)]
+    state = DecoderState(emitted_queue=(kept("l", "yes"),))
+    lines = [reply("Done.", 1), queue("enqueue", "yes"), queue("dequeue"), prompt("yes", 9)]
     assembled, _ = decode(joined(lines), state=state)
-    assert [event.seq for event in assembled.events] == [2]
+    assert [event.seq for event in assembled.events] == [0, 3]
 
 
 def test_the_state_stays_bounded_and_without_text() -> None:
     lines = [queue("enqueue", f"wish {number}", number) for number in range(100)]
     state = decode(joined(lines))[0].state
     assert len(state.emitted_queue) == 64
-    assert state.emitted_queue[-1] == text_hash("wish 99")
+    assert state.emitted_queue[-1] == kept("w", "wish 99")
+    assert decode(b"", state=DecoderState(emitted_queue=("odd", "w:x:y", "")))[0].events == ()
+
+
+def branches(assembled: Assembled) -> list[str]:
+    return [str(event.branch) for event in assembled.events]
+
+
+def chained(*parents: int | None) -> list[dict]:
+    """Prompts and replies in turn; each hangs on the line whose number is given."""
+    return [
+        (prompt if number % 2 == 0 else reply)(
+            f"said {number}",
+            number,
+            parentUuid=None if parent is None else f"00000000-0000-4000-8000-{parent:012d}",
+        )
+        for number, parent in enumerate(parents)
+    ]
+
+
+def test_what_was_left_behind_by_going_back_is_marked_and_kept() -> None:
+    assembled, _ = decode(joined(chained(None, 0, 1, 2, 3, 4, 1, 6)))
+    assert branches(assembled) == ["main"] * 2 + ["rewound"] * 4 + ["restart", "main"]
+    straight, _ = decode(joined(chained(None, 0, 1, 2, 3, 4)))
+    assert branches(straight) == ["main"] * 6
+
+
+def test_going_back_into_an_earlier_window_is_marked_where_it_happens() -> None:
+    lines = chained(None, 0, 1, 2, *range(3, 41), 1, 42)
+    first, _ = decode(joined(lines[:40]))
+    assert set(branches(first)) == {"main"}
+    second, _ = decode(joined(lines[40:]), state=first.state)
+    assert branches(second) == ["rewound", "rewound", "restart", "main"]
+    on, _ = decode(
+        joined(chained(*[None] * 42, 41)[42:]), state=decode(joined(lines[:42]))[0].state
+    )
+    assert branches(on) == ["main"]
+
+
+def test_parallel_tool_calls_and_a_second_start_are_no_going_back() -> None:
+    calls = [
+        prompt("go", 0),
+        claude("assistant", [{"type": "tool_use"}], 1, parentUuid=prompt("", 0)["uuid"]),
+        claude("assistant", [{"type": "tool_use"}], 2, parentUuid=prompt("", 1)["uuid"]),
+        {**tool_result("a", 3), "parentUuid": prompt("", 1)["uuid"]},
+        {**tool_result("b", 4), "parentUuid": prompt("", 2)["uuid"]},
+        reply("done", 5, parentUuid=prompt("", 3)["uuid"]),
+        prompt("next", 6, parentUuid=prompt("", 5)["uuid"]),
+        prompt("a new start", 7),
+        prompt("told again", 6, parentUuid=prompt("", 0)["uuid"]),
+    ]
+    assert branches(decode(joined(calls))[0]) == ["main"] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "words"),
+    [
+        ("/model", "opus", None),
+        ("/deploy", "the ferry to staging", "the ferry to staging"),
+        ("/deploy", "", None),
+        ("/deploy", "42", None),
+    ],
+)
+def test_the_words_behind_a_custom_command(name: str, args: str, words: str | None) -> None:
+    text = f"<command-message>x is running</command-message>\n<command-name>{name}</command-name>"
+    found, reason = one(prompt(f"{text}\n<command-args>{args}</command-args>"))
+    assert (found, reason) == (words, None if words else "command")
 
 
 def test_pop_all_takes_back_what_still_waits() -> None:

@@ -56,14 +56,14 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path, mon
 
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_bytes(joined([prompt("x")]))
-    opened = doctor.open_trail
+    opened = doctor.open_found
 
     def vanishing(trail):
         if trail.path.stem == "a":
             trail.path.unlink()
         return opened(trail)
 
-    monkeypatch.setattr(doctor, "open_trail", vanishing)
+    monkeypatch.setattr(doctor, "open_found", vanishing)
     report = examine(Source(TrailKind.CLAUDE_CODE, tmp_path), machine12="m")
     assert [file.error for file in report.files] == ["TrailUnreadableError", None]
     assert not report.is_clean
