@@ -118,8 +118,9 @@ def again(ledger: Ledger, one: Window) -> Window:
 
 
 def owed_keys(ledger: Ledger, *, limit: int = 100, endpoint: str | None = None) -> list[str]:
+    needs = [endpoint] if endpoint else []
     with ledger.read() as tx:
-        found = windows.owed(tx, now=ledger.now(), limit=limit, endpoint=endpoint)
+        found = windows.owed(tx, now=ledger.now(), limit=limit, needs=needs)
     return [one.partition_key for one in found]
 
 

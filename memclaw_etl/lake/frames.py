@@ -10,6 +10,8 @@ _Columns = dict[str, DataType | DataTypeClass]
 
 UTC_TIME: DataType = pl.Datetime("us", "UTC")
 EVIDENCE: DataType = pl.List(pl.Struct({"seq": pl.Int64, "part": pl.Int32}))
+FLAGS: DataType = pl.List(pl.String)
+"""What is doubtful about an item: figures or names that its evidence does not hold."""
 
 _MASKED_CHUNKS: _Columns = {
     "chunk_index": pl.Int32,
@@ -43,6 +45,8 @@ _MINI_REPORTS: _Columns = {
     "ts_end": UTC_TIME,
     "session_id": pl.String,
     "evidence": EVIDENCE,
+    "importance": pl.Int8,  # which items stay first where a section has too many
+    "flags": FLAGS,
 }
 MINI_REPORTS = pl.Schema(_MINI_REPORTS)
 """One row per item of a chunk's report, in the interviewer's order."""
@@ -71,6 +75,7 @@ _ITEMS: _Columns = {
     "prompt_version": pl.String,
     "model": pl.String,
     "masker_version": pl.String,
+    "flags": FLAGS,
 }
 ITEMS = pl.Schema(_ITEMS)
 """One row per item of a window, in the merged report's order."""

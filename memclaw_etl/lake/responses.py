@@ -6,8 +6,11 @@ for, so that a killed process loses nothing and a power cut at most the last ans
 """
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from memclaw_etl.lake.stage_files import put
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,26 @@ class FileResponseCache:
     def drop(self, key: str) -> None:
         """Forget an answer."""
         self._file(key).unlink(missing_ok=True)
+
+    def names(self) -> Iterator[str]:
+        """Every stored answer and every half-written one, by its path below the root."""
+        for file in sorted(self.root.glob("*/*")):
+            yield str(file.relative_to(self.root))
+
+    def read(self, name: str) -> bytes | None:
+        """One of `names`; None when it is gone."""
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def replace(self, name: str, value: bytes) -> None:
+        """Put another text in the place of a stored one; all or nothing."""
+        put(self.root / name, value)
+
+    def remove(self, name: str) -> None:
+        """Remove one of `names`; nothing happens if it is gone."""
+        (self.root / name).unlink(missing_ok=True)
 
     def _file(self, key: str) -> Path:
         if not key or not all(letter in "0123456789abcdef" for letter in key):

@@ -18,7 +18,10 @@ from memclaw_etl.lake.frames import ITEMS, MASKED_CHUNKS, MINI_REPORTS
 from memclaw_etl.lake.ledger import Ledger, Stage, ledger_frame, results
 from memclaw_etl.lake.stage_files import StageFiles
 
-LEDGER_VIEWS = ("nodes", "windows", "watermarks", "batches", "decisions", "breakers", "leases")
+LEDGER_VIEWS = (
+    "nodes", "windows", "watermarks", "batches", "decisions", "breakers", "leases",
+    "model_spending", "model_jobs", "reinterviews",
+)  # fmt: skip
 _STAGE_VIEWS: Mapping[str, tuple[Stage, pl.Schema]] = {
     "chunks": (Stage.MASKED_CHUNKS, MASKED_CHUNKS),
     "mini_reports": (Stage.MINI_REPORTS, MINI_REPORTS),
@@ -102,7 +105,7 @@ def _add_stage_view(
     listed = ", ".join(f"'{path.replace(chr(39), chr(39) * 2)}'" for path, _ in paths)
     connection.execute(
         f"create view {view} as select f.partition_key, r.* exclude (filename)"  # noqa: S608 - paths are ours and quoted
-        f" from read_parquet([{listed}], filename = true) r"
+        f" from read_parquet([{listed}], filename = true, union_by_name = true) r"
         f" join _{view}_files f on f.file = r.filename"
     )
 

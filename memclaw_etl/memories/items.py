@@ -39,6 +39,8 @@ class Item:
     prompt_version: str
     model: str | None
     masker_version: str
+    flags: tuple[str, ...] = ()
+    """What is doubtful about it: figures or names that its evidence does not hold."""
 
     def __post_init__(self) -> None:
         """Refuse a naive time: it would be ordered by the machine's zone."""

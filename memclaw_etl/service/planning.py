@@ -36,11 +36,11 @@ class Watch:
 
 def owed(bench: Bench, *, limit: int, interviewer: str | None = None) -> list[Window]:
     """What is owed now, oldest first. Leases of dead processes are freed before."""
-    resource = bench.endpoint(interviewer or bench.settings.interviewer)
+    needs = bench.needs(interviewer or bench.settings.interviewer)
     with bench.ledger.write() as tx:
         now = bench.ledger.now()
         leases.drop_dead(tx, now=now)
-        return windows.owed(tx, now=now, limit=limit, endpoint=resource)
+        return windows.owed(tx, now=now, limit=limit, needs=needs)
 
 
 def room_ahead(bench: Bench) -> int:
@@ -87,8 +87,10 @@ def ask(
     asked_by: str,
     interviewer: str | None = None,
     run_id: str | None = None,
-) -> Batch:
+) -> Batch | None:
     """Ask for windows as one batch: until its deadline nobody else asks for them.
+
+    None when another planner asked for one of them meanwhile; nothing was changed then.
 
     With `run_id`, that run of this process takes their leases in the same transaction: if the
     process dies before the run begins, they are owed at once.
@@ -96,6 +98,8 @@ def ask(
     limits = bench.settings.limits
     with bench.ledger.write() as tx:
         now = bench.ledger.now()
+        if not batches.are_owed(tx, due, now=now):
+            return None
         batch_id = batches.ask(
             tx,
             due,

@@ -10,6 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.interview.interviewer import Interviewer, build_interviewer
+from memclaw_etl.interview.model_interviewer import ModelInterviewer
+from memclaw_etl.interview.model_purse import DAY_BUDGET, Purse
 from memclaw_etl.lake.ledger import Ledger, open_ledger
 from memclaw_etl.lake.ledger.identifiers import sha1_hex
 from memclaw_etl.lake.memory_index import MemoryIndex
@@ -93,17 +95,42 @@ class Bench:
 
         Raises:
             UsageError: there is none.
+            SettingsError: the model's endpoint wants a key, and the environment has none.
         """
         chosen: TypeAdapter[InterviewerName] = TypeAdapter(InterviewerName)
         try:
-            return build_interviewer(chosen.validate_python(name))
+            known = chosen.validate_python(name)
         except ValidationError:
             raise UsageError(f"there is no interviewer {name!r}") from None
+        return self.model_interviewer if known == "openai" else build_interviewer(known)
+
+    @cached_property
+    def model_interviewer(self) -> ModelInterviewer:
+        """The interviewer that asks a model."""
+        return ModelInterviewer(
+            self.settings.model,
+            purse=self.purse,
+            abilities_folder=self.settings.cache_dir / "endpoints",
+            clock=self.ledger.now,
+        )
+
+    @cached_property
+    def purse(self) -> Purse:
+        """What this process may spend on a model, and what it has spent."""
+        return Purse(self.settings.model)
 
     def endpoint(self, interviewer: str) -> str | None:
-        """The resource that every interview of that kind needs, for its breaker; None: none."""
-        del interviewer
-        return None
+        """The resource that every interview of that kind needs, for its breaker; None: none.
+
+        Where rules step in for a model that is down, nothing waits for it.
+        """
+        waits = interviewer == "openai" and self.settings.on_model_failure == "fail"
+        return self.settings.model.resource if waits else None
+
+    def needs(self, interviewer: str) -> tuple[str, ...]:
+        """Everything that every interview of that kind needs: the endpoint, the day's budget."""
+        endpoint = self.endpoint(interviewer)
+        return (endpoint, DAY_BUDGET) if endpoint is not None else ()
 
 
 def namespace_of(project: str | None, table: Sequence[NamespaceSettings]) -> str:

@@ -106,7 +106,7 @@ def _change_window(
         windows.fail_by_surroundings(
             tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             resource=error.resource, retry_delay_s=limits.retry_delay_s,
-            retry_delay_max_s=limits.retry_delay_max_s,
+            retry_delay_max_s=limits.retry_delay_max_s, not_before=error.not_before,
         )  # fmt: skip
     elif error.retry is Retry.REREAD:
         windows.fail_as_rewritten(

@@ -148,6 +148,7 @@ def _item(
         prompt_version=origin.prompt_version,
         model=origin.model,
         masker_version=origin.masker_version,
+        flags=tuple(str(flag) for flag in said.flags),
     )
 
 
@@ -193,6 +194,7 @@ def _row(item: Item, window: Window) -> dict[str, object]:
     row = asdict(item)
     row["window_id"] = window.window_id
     row["evidence"] = [{"seq": seq, "part": part} for seq, part in item.evidence]
+    row["flags"] = list(item.flags)
     return row
 
 
@@ -202,5 +204,6 @@ def read_items(bench: Bench, file: StageFile) -> list[Item]:
     for row in bench.files.read(file.path).iter_rows(named=True):
         del row["window_id"]
         row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
+        row["flags"] = tuple(row.get("flags") or ())
         items.append(Item(**row))
     return items

@@ -1,18 +1,15 @@
 """Working on a run's windows: take the leases, do a stage, keep results and failures."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from memclaw_etl.errors import BusyError, UnknownWindowError, UsageError
+from memclaw_etl.errors import UnknownWindowError, UsageError
 from memclaw_etl.interview.interviewer import Interviewer
 from memclaw_etl.lake.ledger import Holder, Stage, Window, batches, leases
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.stages import commit, failures, interview, mask, merge, remember
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.report import Done, StageReport
 
 
@@ -90,7 +87,7 @@ def work(bench: Bench, stage: Stage, request: RunRequest, windows: Sequence[Wind
     """
     holder = Holder.here(request.run_id)
     try:
-        with _heartbeat(bench, holder):
+        with heartbeat(bench, holder):
             return _work_all(bench, stage, request, windows)
     except Exception as error:  # noqa: BLE001 - the whole batch failed; the ledger must know
         return _fail_all(bench, stage, request, windows, error)
@@ -106,6 +103,9 @@ def _work_all(
         return remember.remember(bench, windows, run_id=request.run_id, batch_id=request.batch_id)
     if stage is Stage.WATERMARK:
         return commit.commit_windows(bench, windows, run_id=request.run_id)
+    if stage is Stage.MINI_REPORTS:
+        asked = interviewer_for(bench, request.batch_id)
+        return interview.interview_windows(bench, windows, asked, run_id=request.run_id)
     return _work_each(bench, stage, request, windows)
 
 
@@ -152,9 +152,6 @@ def _work_each(
 def _doer(bench: Bench, stage: Stage, request: RunRequest) -> Callable[[Window], Done]:
     if stage is Stage.MASKED_CHUNKS:
         return lambda window: mask.mask_window(bench, window)
-    if stage is Stage.MINI_REPORTS:
-        asked = interviewer_for(bench, request.batch_id)
-        return lambda window: interview.interview_window(bench, window, asked)
     if stage is Stage.MERGED_REPORT:
         merging = interviewer_for(bench, request.batch_id)
         return lambda window: merge.merge_window(bench, window, merging)
@@ -166,23 +163,3 @@ def give_back(bench: Bench, run_id: str, windows: Sequence[Window]) -> None:
     with bench.ledger.write() as tx:
         window_table.give_back(tx, [window.window_id for window in windows])
         leases.release_all(tx, run_id=run_id)
-
-
-@contextmanager
-def _heartbeat(bench: Bench, holder: Holder) -> Iterator[None]:
-    """Renew the run's leases while a stage works. A beat that fails is followed by the next."""
-    stop = threading.Event()
-    lease_s = bench.settings.limits.lease_s
-
-    def beat() -> None:
-        while not stop.wait(lease_s / 4):
-            with suppress(BusyError, SQLAlchemyError), bench.ledger.write() as tx:
-                leases.renew(tx, holder=holder, now=bench.ledger.now(), lease_s=lease_s)
-
-    thread = threading.Thread(target=beat, name="memclaw-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()

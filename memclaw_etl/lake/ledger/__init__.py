@@ -12,7 +12,9 @@ from memclaw_etl.lake.ledger import (
     leases,
     nodes,
     pins,
+    reinterviews,
     results,
+    spending,
     windows,
 )
 from memclaw_etl.lake.ledger.database import Ledger, open_ledger, utc_now
@@ -49,7 +51,9 @@ __all__ = [
     "nodes",
     "open_ledger",
     "pins",
+    "reinterviews",
     "results",
+    "spending",
     "utc_now",
     "windows",
 ]

@@ -11,9 +11,18 @@ from memclaw_etl.lake.ledger.values import WindowState
 
 
 def trip(
-    connection: Connection, resource: str, *, now: datetime, delay_s: float, delay_max_s: float
+    connection: Connection,
+    resource: str,
+    *,
+    now: datetime,
+    delay_s: float,
+    delay_max_s: float,
+    not_before: datetime | None = None,
 ) -> datetime:
-    """Open the breaker, or keep it open for twice as long; returns when it may be probed."""
+    """Open the breaker, or keep it open for twice as long; returns when it may be probed.
+
+    `not_before`: when the resource itself says that it can be had again, if it does.
+    """
     stored = connection.execute(
         select(breakers).where(breakers.c.resource == resource)
     ).one_or_none()
@@ -22,7 +31,7 @@ def trip(
         return story_so_far
     failures = (stored.failures if stored is not None else 0) + 1
     delay = min(delay_s * 2.0 ** min(failures - 1, 30), delay_max_s)
-    probe_at = now + timedelta(seconds=delay)
+    probe_at = not_before or now + timedelta(seconds=delay)
     upsert(
         connection,
         breakers,

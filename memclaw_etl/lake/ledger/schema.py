@@ -53,7 +53,8 @@ class UtcDateTime(TypeDecorator[datetime]):
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def _id(name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[str]:
+def id_column(name: str, *, primary_key: bool = False, nullable: bool = False) -> Column[str]:
+    """A column of wire ids."""
     return Column(name, String(1024), primary_key=primary_key, nullable=nullable)
 
 
@@ -74,8 +75,8 @@ meta = Table(
 nodes = Table(
     "nodes",
     metadata,
-    _id("tenant_id", primary_key=True),
-    _id("node_id", primary_key=True),
+    id_column("tenant_id", primary_key=True),
+    id_column("node_id", primary_key=True),
     Column("kind", String(32), nullable=False),
     Column("path", String(4096), nullable=False),
     Column("real_path", String(4096), nullable=False),
@@ -114,8 +115,8 @@ windows = Table(
     Column("window_id", String(40), primary_key=True),
     Column("partition_key", String(4096), nullable=False, unique=True),
     Column("attempt_id", String(64), nullable=False),
-    _id("tenant_id"),
-    _id("node_id"),
+    id_column("tenant_id"),
+    id_column("node_id"),
     Column("epoch", Integer, nullable=False),
     Column("cursor_from", BigInteger, nullable=False),
     Column("from_part", Integer, nullable=False),
@@ -175,7 +176,7 @@ live_items = Table(
     Column("item_id", String(64), primary_key=True),
     Column("window_id", String(40), primary_key=True),
     Column("group_key", String(64), primary_key=True),
-    _id("scope"),
+    id_column("scope"),
     Index("live_items_by_group", "group_key"),
     Index("live_items_by_window", "window_id"),
 )
@@ -185,13 +186,13 @@ touched_groups = Table(
     metadata,
     Column("window_id", String(40), primary_key=True),
     Column("group_key", String(64), primary_key=True),
-    _id("scope"),
+    id_column("scope"),
 )
 
 event_owners = Table(
     "event_owners",
     metadata,
-    _id("tenant_id", primary_key=True),
+    id_column("tenant_id", primary_key=True),
     Column("identity", String(128), primary_key=True),
     Column("window_id", String(40), nullable=False),
     Column("seq", BigInteger, nullable=False),
@@ -202,7 +203,7 @@ event_owners = Table(
 event_copies = Table(
     "event_copies",
     metadata,
-    _id("tenant_id", primary_key=True),
+    id_column("tenant_id", primary_key=True),
     Column("identity", String(128), primary_key=True),
     Column("window_id", String(40), primary_key=True),
     Column("seq", BigInteger, primary_key=True),
@@ -233,8 +234,8 @@ breakers = Table(
 watermarks = Table(
     "watermarks",
     metadata,
-    _id("tenant_id", primary_key=True),
-    _id("node_id", primary_key=True),
+    id_column("tenant_id", primary_key=True),
+    id_column("node_id", primary_key=True),
     Column("epoch", Integer, primary_key=True),
     Column("doc_id", String(64), nullable=False),
     Column("agent_id", String(256)),
@@ -267,7 +268,7 @@ tombstones = Table(
     "tombstones",
     metadata,
     Column("tombstone_id", String(64), primary_key=True),
-    _id("tenant_id"),
+    id_column("tenant_id"),
     Column("memory_id", String(64), nullable=False),
     Column("content_hash", String(64), nullable=False),
     Column("evidence", JSON, nullable=False),
@@ -279,7 +280,7 @@ decisions = Table(
     "decisions",
     metadata,
     Column("decision_id", String(64), primary_key=True),
-    _id("tenant_id"),
+    id_column("tenant_id"),
     Column("about", String(4096), nullable=False),
     Column("action", String(32), nullable=False),
     Column("reason", String(1024), nullable=False),

@@ -1,7 +1,8 @@
 """Windows: looking them up, what is owed, and what a failure does to one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal, or_, select, update
 
@@ -77,19 +78,21 @@ def _is_in_flight(now: datetime) -> ColumnElement[bool]:
 
 
 def owed(
-    connection: Connection, *, now: datetime, limit: int, endpoint: str | None = None
+    connection: Connection, *, now: datetime, limit: int, needs: Collection[str] = ()
 ) -> list[Window]:
     """What is owed now, oldest pin first; at most `limit`. Call `leases.drop_dead` before.
 
     Windows that wait for a resource whose breaker is open stay out, except one as its probe when
-    that is due. `endpoint` is what every interview needs (a model's endpoint), or None: while its
-    breaker is open, everything waits for one probe.
+    that is due. `needs` is what every interview needs (a model's endpoint, a budget): while one of
+    its breakers is open, everything waits for one probe. Each probe is another window, so that one
+    that can never succeed does not keep the breaker open.
     """
     opened = breakers.open_resources(connection)
-    if endpoint in opened:
-        if opened[endpoint] > now or _any_in_flight(connection, now=now):
+    needed = [opened[resource] for resource in needs if resource in opened]
+    if needed:
+        if max(needed) > now or _any_in_flight(connection, now=now):
             return []
-        return _oldest(connection, is_owed(now), limit=1)
+        return _oldest(connection, is_owed(now), limit=1, first=windows.c.failed_at.nulls_first())
     probes = [
         window
         for resource, probe_at in opened.items()
@@ -103,15 +106,18 @@ def owed(
     )
 
 
-def _oldest(connection: Connection, chosen: ColumnElement[bool], *, limit: int) -> list[Window]:
+def _oldest(
+    connection: Connection,
+    chosen: ColumnElement[bool],
+    *,
+    limit: int,
+    first: ColumnElement[Any] | None = None,
+) -> list[Window]:
     if limit <= 0:
         return []
-    rows = connection.execute(
-        select(windows)
-        .where(chosen)
-        .order_by(windows.c.pinned_at, windows.c.node_id, windows.c.epoch, windows.c.cursor_from)
-        .limit(limit)
-    )
+    place = (windows.c.pinned_at, windows.c.node_id, windows.c.epoch, windows.c.cursor_from)
+    order = place if first is None else (first, *place)
+    rows = connection.execute(select(windows).where(chosen).order_by(*order).limit(limit))
     return [Window(**row._mapping) for row in rows]
 
 
@@ -169,11 +175,13 @@ def fail_by_surroundings(
     now: datetime,
     retry_delay_s: float,
     retry_delay_max_s: float,
+    not_before: datetime | None = None,
 ) -> WindowState:
     """Leave attempts alone; the window waits behind the breaker of what failed."""
     probe_at = breakers.trip(
-        connection, resource, now=now, delay_s=retry_delay_s, delay_max_s=retry_delay_max_s
-    )
+        connection, resource, now=now, delay_s=retry_delay_s, delay_max_s=retry_delay_max_s,
+        not_before=not_before,
+    )  # fmt: skip
     _record_failure(
         connection, window, stage=stage, code=code, message=message, now=now,
         attempts=window.attempts, state=WindowState.PINNED, not_before=probe_at,

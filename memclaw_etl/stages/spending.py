@@ -1,0 +1,37 @@
+"""What interviews cost, from the purse of this process into the ledger."""
+
+from memclaw_etl.interview.model_purse import day_of
+from memclaw_etl.lake.ledger import spending
+from memclaw_etl.lake.ledger.spending import Spent
+from memclaw_etl.stages.bench import Bench
+
+
+def open_purse(bench: Bench) -> None:
+    """Tell the purse what was spent today, by whichever process."""
+    now = bench.ledger.now()
+    with bench.ledger.read() as tx:
+        cost = spending.cost_of_day(tx, day_of(now))
+    bench.purse.open_day(now, cost=cost)
+
+
+def book(bench: Bench) -> None:
+    """Write into the ledger what was spent since the last time."""
+    usage = bench.purse.take_unbooked()
+    if not usage.calls:
+        return
+    spent = Spent(
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=usage.cost,
+    )
+    add_spent(bench, spent)
+
+
+def add_spent(bench: Bench, spent: Spent) -> None:
+    """Add to today's account of the model in the settings."""
+    model = bench.settings.model
+    with bench.ledger.write() as tx:
+        spending.add(
+            tx, spent, day=day_of(bench.ledger.now()), endpoint=model.resource, model=model.name
+        )
