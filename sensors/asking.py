@@ -1,11 +1,17 @@
 """From owed windows to runs: partition keys in Dagster, batches in the ledger, run requests."""
 
+from collections.abc import Sequence
+
 import dagster as dg
 
 from assets.partitions import ASKED_BY_TAG, BATCH_TAG, RANGE_END_TAG, RANGE_START_TAG, WINDOWS
+from memclaw_etl.lake.ledger import Window
 from memclaw_etl.service import planning
 from memclaw_etl.service.planning import Batch
 from memclaw_etl.stages.bench import Bench
+
+_TRIES = 10
+"""Other planners may be faster; each time there is less that they can be faster at."""
 
 
 def ask_for_owed(
@@ -26,17 +32,25 @@ def ask_for_owed(
     if max_batches <= 0:
         return []
     size = bench.settings.limits.batch_windows
-    due = planning.owed(bench, limit=size * max_batches, interviewer=interviewer)
-    if not due:
-        return []
+    for _ in range(_TRIES):
+        due = planning.owed(bench, limit=size * max_batches, interviewer=interviewer)
+        if not due:
+            return []
+        runs = planning.split(due, _places(instance, due), size=size)[:max_batches]
+        asked = [
+            planning.ask(bench, run, asked_by=asked_by, interviewer=interviewer, run_id=run_id)
+            for run in runs
+        ]
+        if batches := [batch for batch in asked if batch is not None]:
+            return batches
+    return []
+
+
+def _places(instance: dg.DagsterInstance, due: Sequence[Window]) -> dict[str, int]:
+    """Partition key -> its place in Dagster's insertion order; new keys are added."""
     name = str(WINDOWS.name)
     instance.add_dynamic_partitions(name, [window.partition_key for window in due])
-    place = {key: number for number, key in enumerate(instance.get_dynamic_partitions(name))}
-    runs = planning.split(due, place, size=size)[:max_batches]
-    return [
-        planning.ask(bench, run, asked_by=asked_by, interviewer=interviewer, run_id=run_id)
-        for run in runs
-    ]
+    return {key: number for number, key in enumerate(instance.get_dynamic_partitions(name))}
 
 
 def tags_of(batch: Batch, *, asked_by: str) -> dict[str, str]:

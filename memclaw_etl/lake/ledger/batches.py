@@ -14,6 +14,18 @@ from memclaw_etl.lake.ledger.schema import batch_windows, batches, windows
 from memclaw_etl.lake.ledger.values import Window, WindowState
 
 
+def are_owed(connection: Connection, wanted: Sequence[Window], *, now: datetime) -> bool:
+    """Whether all of these windows are owed still, and no other planner was faster."""
+    owed = 0
+    for some in batched([window.window_id for window in wanted]):
+        owed += connection.execute(
+            select(func.count())
+            .select_from(windows)
+            .where(windows.c.window_id.in_(some), window_table.is_owed(now))
+        ).scalar_one()
+    return owed == len(wanted)
+
+
 def ask(
     connection: Connection,
     asked: Sequence[Window],
