@@ -27,6 +27,8 @@ class MaskedEvent:
     content: str
     tool: str | None = None
     outcome: str | None = None
+    branch: str = "main"
+    """`rewound`: the person went back and said something else; `restart`: what was said instead."""
 
     @property
     def ref(self) -> EventRef:

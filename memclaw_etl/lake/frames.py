@@ -30,6 +30,7 @@ _MASKED_CHUNKS: _Columns = {
     "identity": pl.String,
     "chars_before_cut": pl.Int64,  # characters of the masked message before the cap
     "masked_spans": pl.Int32,
+    "branch": pl.String,  # main, rewound (left behind by going back), restart (what leaves it)
 }
 MASKED_CHUNKS = pl.Schema(_MASKED_CHUNKS)
 """One row per masked event and chunk, in trail order."""

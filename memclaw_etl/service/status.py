@@ -20,6 +20,7 @@ from memclaw_etl.lake.ledger import (
     windows,
 )
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.trails.events import unknown_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,16 @@ def _status(node: Node, known: _Known) -> NodeStatus:
         last_interview_at=stored.last_interview_at if stored else None,
         problem_code=node.problem_code,
         problem=node.problem,
-        unknown=dict(node.unknown or {}),
+        unknown=_unknown(node, ordered),
     )
+
+
+def _unknown(node: Node, ordered: Sequence[Window]) -> dict[str, int]:
+    """What no rule knows, in the node's windows; what only waits for a window yet, too."""
+    pinned: Counter[str] = Counter()
+    for window in ordered:
+        pinned.update(unknown_of(window.noise))
+    return {**(node.unknown or {}), **pinned}
 
 
 def _lag(last_seq: int | None, head_seq: int | None) -> int:

@@ -18,7 +18,7 @@ from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import keep, stands, unchanged
 from memclaw_etl.stages.report import Done
-from memclaw_etl.trails.events import Event
+from memclaw_etl.trails.events import Branch, Event, unknown_of
 from memclaw_etl.trails.times import utc_time
 from memclaw_etl.windows.read import read_window
 
@@ -28,7 +28,7 @@ WORD_CHARS = 600
 SHORT_FIELD_CHARS = 200
 """Cap of tool and outcome, applied after masking (the wire's limit)."""
 
-DECODER_VERSION = "1"
+DECODER_VERSION = "2"
 """Part of the stage's input hash: raise it when the same lines would give other events."""
 
 
@@ -188,6 +188,7 @@ def _masked_event(event: Event, texts: _Texts, limits: Limits) -> _Masked:
             content=cut(texts.content, limits.message_chars),
             tool=_capped(texts.by_name.get("tool")),
             outcome=_capped(texts.by_name.get("outcome")),
+            branch=str(event.branch),
         ),
         identity=event.identity,
         chars_before_cut=len(texts.content),
@@ -239,6 +240,8 @@ def _store(
         "private_messages": tally.private_messages,
         "cut_messages": sum(one.chars_before_cut > limits.message_chars for one in masked),
         "replayed": window.replayed,
+        "rewound": sum(one.event.branch == Branch.REWOUND for one in masked),
+        "unknown lines": unknown_of(window.noise),
         "masker_version": bench.masker.version,
         "personal_data": str(bench.personal_data(window.tenant_id)),
     }
@@ -259,6 +262,7 @@ def _rows(
                     chunk.index, is_context, event.seq, event.part, event.ts, event.ts_inferred,
                     event.session_id, event.role, event.kind, event.origin, event.content,
                     event.tool, event.outcome, extra.identity, extra.chars_before_cut, extra.spans,
+                    event.branch,
                 )  # fmt: skip
 
 
@@ -268,7 +272,9 @@ def read_chunks(bench: Bench, file: StageFile) -> list[Chunk]:
     for row in bench.files.read(file.path).iter_rows(named=True):
         context, own = events.setdefault(row["chunk_index"], ([], []))
         (context if row["context"] else own).append(
-            MaskedEvent(**{name: row[name] for name in MaskedEvent.__dataclass_fields__})
+            MaskedEvent(
+                **{name: row[name] for name in MaskedEvent.__dataclass_fields__ & row.keys()}
+            )
         )
     return [
         Chunk(index=index, events=tuple(own), context=tuple(context))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import plain_string
 from memclaw_etl.trails.events import (
     Assembled,
@@ -24,6 +25,7 @@ from memclaw_etl.trails.events import (
 )
 from memclaw_etl.trails.identity import exact_time, placed_identity, spoken_identity
 from memclaw_etl.trails.lines import parse_records
+from memclaw_etl.trails.outcome import odd_fields_of
 
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,63}")
 _MAX_SEQ: Final = 2**63 - 1
@@ -39,12 +41,14 @@ def look(line: RawLine) -> LineOutcome:
     noise: list[str] = []
     lost = list(parsed.quarantined)
     seqs: list[int] = []
+    odd_fields: list[str] = []
     for _, record in parsed.records:
         own_seq = _own_seq(record)
         if own_seq is None or not isinstance(record, dict):
             length = line.byte_end - line.byte_start
             lost.append(Quarantined(line.seq, line.byte_start, length, "no_seq"))
             continue
+        odd_fields.extend(odd_fields_of(record, known_fields.BUFFER))
         seqs.append(own_seq)
         verdict = _judge(record, seq=own_seq)
         if isinstance(verdict, str):
@@ -63,6 +67,7 @@ def look(line: RawLine) -> LineOutcome:
         noise=tuple(noise),
         quarantined=tuple(lost),
         own_seqs=(seqs[0], seqs[-1]) if seqs else None,
+        odd_fields=tuple(odd_fields),
     )
 
 

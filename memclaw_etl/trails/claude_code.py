@@ -8,6 +8,7 @@ were queued while the agent worked, copies of history, going back) is decided in
 from collections.abc import Iterator
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.certain_noise import TYPE_NOISE, Link, certain_noise, plain_version
 from memclaw_etl.trails.content import (
     block_types,
@@ -33,6 +34,7 @@ from memclaw_etl.trails.injected import (
     wrapper_reason,
 )
 from memclaw_etl.trails.lines import parse_records
+from memclaw_etl.trails.outcome import odd_fields_of
 
 _FLAG_NOISE: Final = {
     "isSidechain": "sidechain",
@@ -77,6 +79,7 @@ def look_thoroughly(line: RawLine) -> LineOutcome:
     said: list[Said] = []
     noise: list[str] = []
     links: list[Link] = []
+    odd_fields: list[str] = []
     version: str | None = None
     for part, record in parsed.records:
         if not isinstance(record, dict):
@@ -84,11 +87,14 @@ def look_thoroughly(line: RawLine) -> LineOutcome:
             continue
         version = version or plain_version(record.get("version"))
         links.extend(_links(record))
+        spoken_before = len(said)
         for verdict in _judge(record, seq=line.seq, part=part):
             if isinstance(verdict, str):
                 noise.append(verdict)
             else:
                 said.append(verdict)
+        if len(said) > spoken_before:
+            odd_fields.extend(odd_fields_of(record, known_fields.CLAUDE_CODE))
     return LineOutcome(
         line.seq,
         line.first_part,
@@ -101,6 +107,7 @@ def look_thoroughly(line: RawLine) -> LineOutcome:
         tuple(noise),
         parsed.quarantined,
         version,
+        odd_fields=tuple(odd_fields),
         links=tuple(links),
     )
 

@@ -9,11 +9,12 @@ The JSON stream of `codex exec --json` and `history.jsonl` are other formats: kn
 import re
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.certain_noise import plain_version
+from memclaw_etl.trails.codex_texts import own_words, texts_of, typed_blocks
 from memclaw_etl.trails.content import plain_name, plain_string, unknown_type
 from memclaw_etl.trails.events import Event, Header, LineOutcome, Origin, RawLine, Role, Said
 from memclaw_etl.trails.identity import exact_time
-from memclaw_etl.trails.injected import is_slash_command, strip_injected
 from memclaw_etl.trails.lines import parse_records
 from memclaw_etl.trails.outcome import outcome_of
 
@@ -66,38 +67,19 @@ _ENVELOPES: Final = ("session_meta", "response_item", "event_msg")
 _BARE_ITEMS: Final = ("message", "reasoning", "function_call", "function_call_output")
 """Types that stand without an envelope in rollouts before 0.30."""
 _STREAM: Final = re.compile(r"(?:thread|turn|item)\.[a-z_.]{1,40}")
-_WRAPPED: Final = re.compile(r"<([A-Za-z][\w:-]{0,60})(?:\s[^<>]{0,400})?>.*</\1>", re.DOTALL)
-_INJECTED_STARTS: Final = {
-    "# AGENTS.md instructions": "instructions",
-    "<INSTRUCTIONS>": "instructions",
-    "<user_instructions>": "instructions",
-    "<environment_context>": "environment",
-    "<recommended_plugins>": "injected",
-    "<codex_internal_context": "injected",
-    "<goal_context>": "injected",
-    "<skill>": "skill",
-    "<turn_aborted>": "interrupted",
-    "<subagent_notification>": "notification",
-    "<user_shell_command>": "shell",
-    "<model_switch>": "injected",
-    "<personality_spec>": "injected",
-    "<permissions instructions>": "instructions",
-    "<collaboration_mode>": "instructions",
-    "<apps_instructions>": "instructions",
-    "<skills_instructions>": "instructions",
-}
-_IDE_CONTEXT: Final = "# Context from my IDE setup:"
-_REQUEST: Final = re.compile(r"^## My request for Codex:[ \t]*\n", re.MULTILINE)
-_SECTION: Final = re.compile(r"^## [^\n]{1,80}:[ \t]*\n", re.MULTILINE)
-_CONTEXT_SECTION: Final = re.compile(r"## (?:Active (?:file|selection)|Open tabs)")
-_TEXT_BLOCKS: Final = ("input_text", "output_text", "text", "Text")
-
 Record = dict[str, object]
 
 
 def look(line: RawLine) -> LineOutcome:
     """Judge one physical line on its own. Pure; never raises. Text is raw."""
-    return outcome_of(line, parse_records(line), _judge, version_of=_version, time_of=_time)
+    return outcome_of(
+        line,
+        parse_records(line),
+        _judge,
+        known_fields=known_fields.CODEX,
+        version_of=_version,
+        time_of=_time,
+    )
 
 
 def _version(record: Record) -> str | None:
@@ -172,11 +154,11 @@ def _item(payload: Record) -> Found | str:
         return _item_noise(kind)
     role = payload.get("role")
     if role == "assistant":
-        text = "\n\n".join(_texts(payload.get("content")))
+        text = "\n\n".join(texts_of(payload.get("content")))
         return (Role.ASSISTANT, text, ITEM) if text else "empty"
     if role != "user":
         return "system" if role in ("developer", "system") else unknown_type(role)
-    words, reason = _own_words(_typed_blocks(payload), strict=True)
+    words, reason = own_words(typed_blocks(payload), strict=True)
     return (Role.USER, words, ITEM) if words else reason
 
 
@@ -202,7 +184,7 @@ def _shown(payload: Record) -> Found | str:
     if kind == "user_message":
         if payload.get("kind") not in (None, "plain"):
             return "injected"
-        words, reason = _own_words([message] if isinstance(message, str) else [], strict=False)
+        words, reason = own_words([message] if isinstance(message, str) else [], strict=False)
         return (Role.USER, words, SHOWN) if words else reason
     known = _SHOWN_NOISE.get(kind) if isinstance(kind, str) else None
     return known or unknown_type(kind)
@@ -212,88 +194,12 @@ def _completed(item: object) -> Found | str:
     kind = item.get("type") if isinstance(item, dict) else None
     if not isinstance(item, dict) or kind not in ("UserMessage", "AgentMessage"):
         return "item_completed"
-    texts = _texts(item.get("content"))
+    texts = texts_of(item.get("content"))
     if kind == "AgentMessage":
         text = "\n\n".join(texts)
         return (Role.ASSISTANT, text, COMPLETED) if text else "empty"
-    words, reason = _own_words(texts, strict=False)
+    words, reason = own_words(texts, strict=False)
     return (Role.USER, words, COMPLETED) if words else reason
-
-
-def _texts(content: object) -> list[str]:
-    """The texts of a content, without what is empty."""
-    if isinstance(content, str):
-        return [content.strip()] if content.strip() else []
-    blocks = content if isinstance(content, list) else []
-    texts = (
-        block.get("text")
-        for block in blocks
-        if isinstance(block, dict) and block.get("type") in _TEXT_BLOCKS
-    )
-    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
-
-
-def _typed_blocks(payload: Record) -> list[str]:
-    """The blocks of a user message; only the typed ones where the client says which they are."""
-    content = payload.get("content")
-    passed = payload.get("internal_chat_message_metadata_passthrough")
-    kinds = passed.get("content_item_kinds") if isinstance(passed, dict) else None
-    if isinstance(kinds, list) and isinstance(content, list) and len(kinds) == len(content):
-        named = zip(content, kinds, strict=True)
-        content = [block for block, kind in named if kind == "user.text"]
-        return _texts(content) or ["<injected></injected>"]
-    return _texts(content)
-
-
-def _own_words(blocks: list[str], *, strict: bool) -> tuple[str, str]:
-    """The person's words in the blocks of a user message, and the reason if there are none.
-
-    `strict`: the message may be context as a whole, so that a block that is one single tag from
-    end to end is none of the person's.
-    """
-    words: list[str] = []
-    reason = ""
-    for block in blocks:
-        text = strip_injected(block)
-        wrapped = _injected_reason(text) or ("injected" if strict and _is_tag(text) else None)
-        if wrapped is None:
-            text = _request(text)
-            wrapped = None if text else "ide_context"
-        if wrapped is None and is_slash_command(text):
-            wrapped = "command"
-        if wrapped is None:
-            words.append(text)
-        reason = reason or wrapped or ""
-    return "\n\n".join(words), reason or "empty"
-
-
-def _injected_reason(text: str) -> str | None:
-    if not text:
-        return "injected"
-    if text[0] in "<#":
-        for start, reason in _INJECTED_STARTS.items():
-            if text.startswith(start):
-                return reason
-    return None
-
-
-def _is_tag(text: str) -> bool:
-    return text.startswith("<") and _WRAPPED.fullmatch(text) is not None
-
-
-def _request(text: str) -> str:
-    """The person's request behind the context that an editor put in front of it.
-
-    Should the heading ever be worded otherwise, it still is the last one and no known section.
-    """
-    if request := _REQUEST.search(text):
-        return text[request.end() :].strip()
-    if not text.startswith(_IDE_CONTEXT):
-        return text
-    sections = list(_SECTION.finditer(text))
-    if not sections or _CONTEXT_SECTION.match(sections[-1].group()):
-        return ""
-    return text[sections[-1].end() :].strip()
 
 
 def _event(record: Record, role: Role, text: str, source: str, *, seq: int, part: int) -> Event:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import block_types, text_blocks, textless_reason, unknown_type
 from memclaw_etl.trails.events import (
     Assembled,
@@ -25,6 +26,7 @@ from memclaw_etl.trails.events import (
 from memclaw_etl.trails.identity import placed_identity
 from memclaw_etl.trails.injected import strip_cursor_context
 from memclaw_etl.trails.lines import parse_records
+from memclaw_etl.trails.outcome import odd_fields_of
 
 _QUERY: Final = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
 _TIMESTAMP: Final = re.compile(r"<timestamp>([^<]{1,80})</timestamp>")
@@ -47,10 +49,12 @@ def look(line: RawLine) -> LineOutcome:
     said: list[Event] = []
     noise: list[str] = []
     ts_mark: str | None = None
+    odd_fields: list[str] = []
     for part, record in parsed.records:
         if not isinstance(record, dict):
             noise.append("no_object")
             continue
+        odd_fields.extend(odd_fields_of(record, known_fields.CURSOR))
         verdict, ts = _judge(record, seq=line.seq, part=part)
         ts_mark = ts or ts_mark
         if isinstance(verdict, str):
@@ -69,6 +73,7 @@ def look(line: RawLine) -> LineOutcome:
         noise=tuple(noise),
         quarantined=parsed.quarantined,
         ts_mark=ts_mark,
+        odd_fields=tuple(odd_fields),
     )
 
 

@@ -1,7 +1,8 @@
 """Lines of any trail kind -> events. The one place that knows which module reads which kind."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final, Protocol
 
 from memclaw_etl.trails import (
@@ -72,7 +73,17 @@ def assemble(
     kind: TrailKind, outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
 ) -> Assembled:
     """Turn the outcomes of one window into its events and the state after it. Pure."""
-    return _ASSEMBLE[kind](outcomes, state, file_session=file_session)
+    odd_fields: Counter[str] = Counter()
+    assembled = _ASSEMBLE[kind](_noting(outcomes, odd_fields), state, file_session=file_session)
+    return replace(assembled, odd_fields=dict(odd_fields)) if odd_fields else assembled
+
+
+def _noting(outcomes: Iterable[LineOutcome], odd_fields: Counter[str]) -> Iterator[LineOutcome]:
+    """Pass the outcomes on and count the fields that no rule knows."""
+    for outcome in outcomes:
+        if outcome.odd_fields:
+            odd_fields.update(f"unknown_field:{name}" for name in outcome.odd_fields)
+        yield outcome
 
 
 def after(outcome: LineOutcome) -> Position:

@@ -17,6 +17,7 @@ from memclaw_etl.trails.events import (
     Position,
     Quarantined,
     RawLine,
+    unknown_of,
 )
 from memclaw_etl.trails.lines import parse_records, read_lines
 from memclaw_etl.trails.opening import open_found
@@ -92,8 +93,7 @@ def _report(
 ) -> FileReport:
     unknown = {
         reason.removeprefix(_UNKNOWN): count
-        for reason, count in assembled.noise.items()
-        if reason.startswith(_UNKNOWN)
+        for reason, count in {**unknown_of(assembled.noise), **assembled.odd_fields}.items()
     }
     return FileReport(
         path=trail.path,

@@ -188,6 +188,8 @@ class LineOutcome(NamedTuple):
     """Time of the line, even where it is no event (Cursor: it sets it for the lines after it)."""
     own_seqs: tuple[int, int] | None = None
     """First and last seq that the records of the line carry themselves (buffer)."""
+    odd_fields: tuple[str, ...] = ()
+    """Fields of its records that no rule knows, where the record was looked at as a whole."""
     links: tuple[tuple[str, str | None], ...] = ()
     """(uuid, parent uuid) of its records, by which the conversation is a tree (Claude Code)."""
 
@@ -243,3 +245,10 @@ class Assembled:
     quarantined: tuple[Quarantined, ...]
     state: DecoderState
     versions: Mapping[str, int] = field(default_factory=dict)
+    odd_fields: Mapping[str, int] = field(default_factory=dict)
+    """Fields that no rule knows, as `unknown_field:<name>`."""
+
+
+def unknown_of(noise: Mapping[str, int]) -> dict[str, int]:
+    """What of these counts is new to us: types and fields that no rule knows."""
+    return {reason: count for reason, count in noise.items() if reason.startswith("unknown")}

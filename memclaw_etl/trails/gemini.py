@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import plain_string, unknown_type
 from memclaw_etl.trails.events import (
     Assembled,
@@ -51,7 +52,7 @@ Record = dict[str, object]
 
 def look(line: RawLine) -> LineOutcome:
     """Judge one line, or one message of a document, on its own. Pure; never raises."""
-    return outcome_of(line, _spread(parse_records(line)), _judge)
+    return outcome_of(line, _spread(parse_records(line)), _judge, known_fields=known_fields.GEMINI)
 
 
 def _spread(parsed: ParsedLine) -> ParsedLine:

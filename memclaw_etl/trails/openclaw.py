@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import block_types as typed_blocks
 from memclaw_etl.trails.content import (
     plain_string,
@@ -65,7 +66,7 @@ Record = dict[str, object]
 
 def look(line: RawLine) -> LineOutcome:
     """Judge one line or row on its own. Pure; never raises. Text is raw."""
-    return outcome_of(line, parse_records(line), _judge)
+    return outcome_of(line, parse_records(line), _judge, known_fields=known_fields.OPENCLAW)
 
 
 def assemble(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from memclaw_etl.trails.content import plain_name
 from memclaw_etl.trails.events import LineOutcome, RawLine, Said
 from memclaw_etl.trails.lines import ParsedLine
 
@@ -19,6 +20,7 @@ def outcome_of(
     parsed: ParsedLine,
     judge: Judge,
     *,
+    known_fields: frozenset[str],
     version_of: Callable[[dict[str, object]], str | None] | None = None,
     time_of: Callable[[dict[str, object]], str | None] | None = None,
 ) -> LineOutcome:
@@ -27,10 +29,12 @@ def outcome_of(
     noise: list[str] = []
     version: str | None = None
     ts_mark: str | None = None
+    odd_fields: list[str] = []
     for part, record in parsed.records:
         if not isinstance(record, dict):
             noise.append("no_object")
             continue
+        odd_fields.extend(odd_fields_of(record, known_fields))
         version = version or (version_of(record) if version_of else None)
         ts_mark = (time_of(record) if time_of else None) or ts_mark
         for verdict in judge(record, seq=line.seq, part=part):
@@ -51,4 +55,10 @@ def outcome_of(
         quarantined=parsed.quarantined,
         client_version=version,
         ts_mark=ts_mark,
+        odd_fields=tuple(odd_fields),
     )
+
+
+def odd_fields_of(record: dict[str, object], known: frozenset[str]) -> list[str]:
+    """The fields of a record that no rule knows, as they may stand in reports."""
+    return [] if record.keys() <= known else sorted(map(plain_name, record.keys() - known))

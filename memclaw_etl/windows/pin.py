@@ -284,7 +284,7 @@ def _window_row(
         "decoder_state": dict(node.decoder_state),
         "noise_lines": sum(assembled.noise.values()),
         "quarantined_lines": len(assembled.quarantined),
-        "noise": dict(assembled.noise),
+        "noise": {**assembled.noise, **assembled.odd_fields},
         "ts_first": min(times, default=None),
         "ts_last": max(times, default=None),
         "project": _project(assembled.events),

@@ -20,6 +20,7 @@ from memclaw_etl.settings import Limits
 from memclaw_etl.trails.discovery import Source, TrailFile, discover
 from memclaw_etl.windows.pin import Pinned, pin_trail
 from memclaw_etl.windows.register import Found, register_trails
+from memclaw_etl.windows.vanished import note_vanished
 
 _LONG_AGO = timedelta(days=365)
 """No file is taken to be still for longer: some have times that no calendar knows."""
@@ -127,7 +128,13 @@ def _look(
     result.problems += [
         Problem(where, SettingsError.__name__, message) for where, message in refused
     ]
-    _note_vanished(ledger, source, found, result)
+    result.problems += [
+        Problem(str(path), "unlisted_store", message) for path, message in discovery.problems
+    ]
+    unlisted = frozenset(path.resolve() for path, _ in discovery.problems)
+    present = {one.node.node_id for one in found}
+    gone = note_vanished(ledger, source, present, unlisted=unlisted)
+    result.problems += [Problem(where, "vanished", message) for where, message in gone]
     return found
 
 
@@ -145,31 +152,6 @@ def _is_only_reader(
     )
     result.problems.append(Problem(str(trail.path), SettingsError.__name__, message))
     return False
-
-
-def _note_vanished(ledger: Ledger, source: Source, found: Sequence[Found], result: Scan) -> None:
-    """Trails of this source that are no longer there keep their node and get a problem."""
-    present = {one.node.node_id for one in found}
-    root = str(source.root.resolve())
-    with ledger.read() as tx:
-        known = nodes.all_nodes(tx, tenant_id=source.tenant_id)
-    gone = [
-        node
-        for node in known
-        if node.root == root
-        and node.kind == source.kind
-        and node.node_id not in present
-        and not Path(node.real_path).exists()  # else another source of this folder includes it
-    ]
-    for node in gone:
-        message = f"node {node.node_id}: the trail {node.path} is gone; what was pinned but not"
-        message += " yet masked waits for it (skip it with `memclaw-etl skip`)"
-        result.problems.append(Problem(node.node_id, "vanished", message))
-    changed = [node for node in gone if node.problem_code != "vanished"]
-    if changed:
-        with ledger.write() as tx:
-            for node in changed:
-                nodes.change(tx, node, problem_code="vanished", problem="the trail is gone")
 
 
 def _is_due(one: Found, limits: Limits, *, flush: bool, now: datetime) -> bool:
