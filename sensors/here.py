@@ -1,5 +1,6 @@
 """Running batches in this process, on the same Dagster instance as the UI. For `run` and `demo`."""
 
+import fcntl
 import os
 import signal
 import time
@@ -33,8 +34,22 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 def open_instance(dagster_home: Path) -> Iterator[dg.DagsterInstance]:
     """The Dagster instance of a home."""
     os.environ["DAGSTER_HOME"] = str(dagster_home)
-    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
+    with _only_one_makes(dagster_home):
+        instance = dg.DagsterInstance.from_config(str(dagster_home))
+        instance.get_runs(limit=1)
+    with instance:
         yield instance
+
+
+@contextmanager
+def _only_one_makes(dagster_home: Path) -> Iterator[None]:
+    """Two processes that make Dagster's tables at once leave a home that no process can open.
+
+    A file lock, since that home is local files, and the kernel frees it however a process ends.
+    """
+    with (dagster_home / ".memclaw-lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def run_here(
@@ -63,7 +78,7 @@ def run_here(
     if stopped:  # Dagster made a failed run of it, and would let us go on
         planning.break_off(bench, run_id)
         raise KeyboardInterrupt
-    if not result.success and planning.is_unfinished(bench, batch):
+    if not result.success and planning.came_to_nothing(bench, batch):
         planning.break_off(bench, run_id)
         raise SurroundingsError(
             f"Dagster run {run_id} failed before its {len(batch.partition_keys)} windows were done,"

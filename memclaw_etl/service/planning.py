@@ -116,11 +116,18 @@ def ask(
     return Batch(batch_id, tuple(window.partition_key for window in due), run_id)
 
 
-def is_unfinished(bench: Bench, batch: Batch) -> bool:
-    """Whether a window of a batch was neither done nor failed."""
+def came_to_nothing(bench: Bench, batch: Batch) -> bool:
+    """Whether no window of a batch was done or failed since it was asked for.
+
+    When one of them failed, the others are owed again and run without it: that is progress.
+    """
     with bench.ledger.read() as tx:
         worked = windows.by_ids(tx, batches.window_ids_of(tx, batch.batch_id))
-    return any(one.state is WindowState.PINNED and one.error_code is None for one in worked)
+        asked_at = batches.asked_at_of(tx, batch.batch_id)
+    return all(
+        one.state is WindowState.PINNED and (one.failed_at is None or one.failed_at < asked_at)
+        for one in worked
+    )
 
 
 def end_run(bench: Bench, run_id: str) -> None:

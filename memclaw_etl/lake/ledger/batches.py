@@ -141,6 +141,14 @@ def interviewer_of(connection: Connection, batch_id: str) -> str | None:
     ).scalar_one_or_none()
 
 
+def asked_at_of(connection: Connection, batch_id: str) -> datetime:
+    """When the batch was asked for."""
+    asked_at: datetime = connection.execute(
+        select(batches.c.asked_at).where(batches.c.batch_id == batch_id)
+    ).scalar_one()
+    return asked_at
+
+
 def waiting(connection: Connection, *, now: datetime) -> int:
     """Batches that were asked for and have not started before their deadline."""
     return connection.execute(
