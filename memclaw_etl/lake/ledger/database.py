@@ -15,7 +15,6 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from memclaw_etl.errors import BusyError, HomeMismatchError, SettingsError
 from memclaw_etl.lake.ledger import schema
@@ -128,8 +127,7 @@ def _engine(url: str) -> Engine:
             Path(address.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(
             address,
-            poolclass=NullPool,
-            connect_args={"timeout": BUSY_TIMEOUT_S},
+            connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
             hide_parameters=True,
         )
         event.listen(engine, "connect", _configure_sqlite)
@@ -197,13 +195,11 @@ def _busy_or_broken(error: OperationalError) -> Exception:
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
     """Insert rows whose keys are new; leave the stored ones alone. Returns how many were new."""
-    new = 0
-    for start in range(0, len(rows), ROWS_A_STATEMENT):
-        batch = [dict(row) for row in rows[start : start + ROWS_A_STATEMENT]]
-        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-        statement = dialect.insert(table).values(batch).on_conflict_do_nothing()
-        new += connection.execute(statement).rowcount
-    return new
+    if not rows:
+        return 0
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    statement = dialect.insert(table).on_conflict_do_nothing()
+    return connection.execute(statement, [dict(row) for row in rows]).rowcount
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
