@@ -1,12 +1,18 @@
-"""`skip`, `retry` and `rebuild`."""
+"""`skip`, `retry`, `rebuild` and `remask`."""
 
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memclaw_etl.cli.options import HomeOption, me, open_bench
-from memclaw_etl.cli.show import errors, out
+from memclaw_etl.cli.options import HomeOption, JsonOption, me, open_bench
+from memclaw_etl.cli.show import errors, out, print_json
 
+if TYPE_CHECKING:
+    from memclaw_etl.service.remask import RemaskReport
+
+TRY_LATER = 75
 WindowArgument = Annotated[
     str,
     typer.Argument(metavar="WINDOW", help="A window's partition key, as the UI and `sql` show it."),
@@ -18,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(rich_help_panel="Decide")(skip)
     app.command(rich_help_panel="Decide")(retry)
     app.command(rich_help_panel="Decide")(rebuild)
+    app.command(rich_help_panel="Decide")(remask)
 
 
 def skip(
@@ -54,3 +61,48 @@ def rebuild(home: HomeOption = None) -> None:
 
     count = rebuild_index(bench, on_groups=show)
     out.print(f"the index holds {count} memories")
+
+
+def remask(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Mask everything that is stored again, after the rules got better or a policy stricter.
+
+    Stage files, items, memories, response cache and ledger; no trail is read and no model asked.
+    Safe to interrupt and repeat. Exit code 75 when runs kept some windows: run it again.
+    """
+    from memclaw_etl.service.remask import remask as remask_home
+
+    bench = open_bench(home)
+    with _window_bar() as on_window:
+        report = remask_home(bench, on_window=on_window)
+    if as_json:
+        print_json(report)
+    else:
+        _print_remasked(report)
+    raise typer.Exit(TRY_LATER if report.windows_busy else 0)
+
+
+@contextmanager
+def _window_bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar over windows on a terminal; nothing in a pipe."""
+    from rich.progress import Progress
+
+    if not errors.is_terminal:
+        yield None
+        return
+    with Progress(console=errors, transient=True) as progress:
+        task = progress.add_task("windows", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _print_remasked(report: "RemaskReport") -> None:
+    kinds = ", ".join(f"{kind} {count}" for kind, count in report.spans_masked.items())
+    out.print(
+        f"{report.windows} windows masked again by rules {report.masker_version}:"
+        f" {kinds or 'nothing new found'}\n"
+        f"{report.files_changed} files, {report.memories_changed} memories,"
+        f" {report.answers_changed} answers rewritten; {report.statements_dropped} statements"
+        f" dropped, {report.files_removed} old files removed",
+        soft_wrap=True,
+    )
+    if report.windows_busy:
+        errors.print(f"{report.windows_busy} windows are being worked on: run it again")

@@ -138,13 +138,23 @@ def _print_lines(step: "Step") -> None:
 def audit(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Re-derive and compare: gaps, duplicates, leaks, grounding, watermarks.
 
-    Exit code 1 when something was found.
+    Exit code 1 when something was found. Texts that older rules masked are no finding, but noted:
+    every text is looked at with today's rules anyway.
     """
     from memclaw_etl.service.audit import audit as audit_home
+    from memclaw_etl.service.outdated import outdated_windows
 
-    findings = audit_home(open_bench(home))
+    bench = open_bench(home)
+    findings = audit_home(bench)
+    notes = [
+        f"{count} windows were masked by rules {version}: `memclaw-etl remask` masks them again"
+        for version, count in outdated_windows(bench).items()
+    ]
+    for note in notes:
+        errors.print(f"note: {note}", soft_wrap=True)
     if as_json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        found = {"findings": [asdict(finding) for finding in findings]}
+        print_json(found | ({"notes": notes} if notes else {}))
     elif findings:
         print_table(
             "findings", ["check", "where", "what"],

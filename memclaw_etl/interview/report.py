@@ -94,11 +94,7 @@ class ReportItem(_Value):
     @property
     def title(self) -> str:
         """The summary on one line, at most TITLE_CHARS characters, cut at a word."""
-        line = " ".join(self.summary.split())
-        if len(line) <= TITLE_CHARS:
-            return line
-        head = line[: TITLE_CHARS - 1]
-        return (head.rsplit(" ", 1)[0] if " " in head else head) + "…"
+        return title_of(self.summary)
 
 
 class Usage(_Value):
@@ -147,6 +143,15 @@ class MergedReport(_Value):
     items: tuple[ReportItem, ...] = ()
     joined: int = 0
     capped: int = 0
+
+
+def title_of(summary: str) -> str:
+    """A summary on one line, at most TITLE_CHARS characters, cut at a word."""
+    line = " ".join(summary.split())
+    if len(line) <= TITLE_CHARS:
+        return line
+    head = line[: TITLE_CHARS - 1]
+    return (head.rsplit(" ", 1)[0] if " " in head else head) + "…"
 
 
 def time_span(times: list[datetime]) -> tuple[datetime | None, datetime | None]:

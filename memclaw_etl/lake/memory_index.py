@@ -96,6 +96,16 @@ class MemoryIndex:
 
         memory_table.drop(uri)
 
+    @staticmethod
+    def rewrite(uri: str) -> None:
+        """Write every row anew; nothing that was deleted or replaced is left on the disk.
+
+        The caller keeps all writers away. Readers of an older version fail and read again.
+        """
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
+        memory_table.rewrite(uri)
+
     @property
     def version(self) -> int:
         """Version of the newest commit."""

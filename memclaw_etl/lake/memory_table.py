@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceTable", "add_indexes", "drop", "open_or_create", "vector_query"]
+__all__ = ["LanceTable", "add_indexes", "drop", "open_or_create", "rewrite", "vector_query"]
 
 TABLE = "memories"
+_AT_ONCE = timedelta(milliseconds=1)
+"""Zero would do the same, with a warning about what `rewrite` says, too."""
 
 _SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
     "memory_id": BTree(),
@@ -62,6 +64,22 @@ def drop(uri: str) -> None:
     database = lancedb.connect(uri)
     if TABLE in database.list_tables().tables:
         database.drop_table(TABLE)
+
+
+def rewrite(uri: str) -> None:
+    """Write every row into new files, and remove all that older versions hold.
+
+    Rows that were deleted or replaced, and their words in the full-text index, are on the disk no
+    more. No other process may write meanwhile; one that reads an old version fails.
+    """
+    database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
+    if TABLE not in database.list_tables().tables:
+        return
+    old = database.open_table(TABLE)
+    rows = old.search().to_batches()
+    table = database.create_table(TABLE, data=rows, schema=old.schema, mode="overwrite")
+    table.create_index("search_text", config=FTS())
+    table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
 
 
 def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:

@@ -7,13 +7,17 @@ are on disk (fsync), so that the ledger may point to it.
 import hashlib
 import io
 import os
+import re
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from memclaw_etl.errors import InvariantError, SurroundingsError
+
+_WINDOW_ID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,24 @@ class StageFiles:
             return False
         return hashlib.sha256(data).hexdigest() == content_hash
 
+    def names(self) -> Iterator[str]:
+        """Every file below the root, half-written ones too, whether the ledger names it or not."""
+        for file in sorted(self.root.glob("*/*/*")):
+            yield str(file.relative_to(self.root))
+
+    def remove(self, path: str) -> None:
+        """Remove a file that the ledger does not name; nothing happens if it is gone."""
+        (self.root / path).unlink(missing_ok=True)
+
     def absolute(self, path: str) -> str:
         """Where a file is, for readers that open it themselves."""
         return str(self.root / path)
+
+
+def window_id_in(path: str) -> str | None:
+    """Id of the window that a stage file was written for, from its name."""
+    found = _WINDOW_ID.search(path.rpartition("/")[2])
+    return found[0] if found else None
 
 
 def put(path: Path, data: bytes) -> None:

@@ -33,9 +33,14 @@ class Masker:
         self.version = version
         """Of the rules; stored beside everything that was masked."""
 
-    def session(self, *, personal_data: PersonalData = PersonalData.OFF) -> "MaskSession":
+    def session(
+        self,
+        *,
+        personal_data: PersonalData = PersonalData.OFF,
+        known: KnownSecrets | None = None,
+    ) -> "MaskSession":
         """Begin a stretch of texts in which equal secrets get equal marks."""
-        return MaskSession(self, personal_data=personal_data)
+        return MaskSession(self, personal_data=personal_data, known=known or KnownSecrets())
 
     def findings(self, text: str, *, known: Sequence[Finding] = ()) -> list[Finding]:
         """Find credentials in a text.
@@ -136,10 +141,10 @@ def _unshifted(finding: Finding, shifts: list[tuple[int, int]]) -> Finding:
 class MaskSession:
     """Masks texts one after the other and numbers the secrets it meets."""
 
-    def __init__(self, masker: Masker, *, personal_data: PersonalData = PersonalData.OFF) -> None:
+    def __init__(self, masker: Masker, *, personal_data: PersonalData, known: KnownSecrets) -> None:
         self._masker = masker
         self._personal_data = personal_data
-        self._known = KnownSecrets()
+        self._known = known
         self._marks: dict[str, str] = {}
         self._counts: dict[str, int] = {}
 

@@ -19,6 +19,7 @@ from memclaw_etl.lake.ledger import (
     windows,
 )
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.texts import TEXT_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,6 @@ class Finding:
     message: str
 
 
-_TEXTS = {
-    Stage.MASKED_CHUNKS: ("content", "tool", "outcome", "session_id", "kind"),
-    Stage.MINI_REPORTS: ("summary", "rationale", "alternative", "session_id"),
-    Stage.MERGED_REPORT: ("content", "title", "session_id"),
-}
 CHECK_OF_STAGE = {
     Stage.MASKED_CHUNKS: "no_leak",
     Stage.MERGED_REPORT: "evidence_grounded",
@@ -69,7 +65,7 @@ def leaks(bench: Bench, stage: Stage, chosen: Sequence[Window]) -> list[Finding]
 def _leaks_of(bench: Bench, window: Window, stage: Stage, file: StageFile) -> Iterable[Finding]:
     session = bench.mask_session(window.tenant_id)
     frame = bench.files.read(file.path)
-    for column in _TEXTS[stage]:
+    for column in TEXT_COLUMNS[stage]:
         texts = frame[column]
         for row in texts.is_not_null().arg_true():
             text = str(texts[row])

@@ -8,7 +8,7 @@ from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.memories.publish import publish
 from memclaw_etl.memories.resolve import resolve
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.remember import live_items, only_writer
+from memclaw_etl.stages.remember import live_items, whole_index
 
 GROUPS_A_COMMIT = 2_000
 
@@ -16,16 +16,14 @@ GROUPS_A_COMMIT = 2_000
 def rebuild(bench: Bench, *, on_groups: Callable[[int, int], None] | None = None) -> int:
     """Drop the index and make it anew; returns how many memories it holds.
 
-    Nothing is lost when it is stopped: run it again. Holds every scope's lease meanwhile, so that
+    Nothing is lost when it is stopped: run it again. Holds the whole index meanwhile, so that
     running windows wait.
 
     Raises:
         BusyError: a run kept writing memories.
     """
     run_id = f"rebuild-{uuid.uuid4().hex}"
-    with bench.ledger.read() as tx:
-        scopes = results.all_scopes(tx)
-    with only_writer(bench, scopes, run_id=run_id):
+    with whole_index(bench, run_id=run_id):
         with bench.ledger.read() as tx:
             groups = results.all_groups(tx)
         MemoryIndex.drop(bench.index_uri)

@@ -1,13 +1,16 @@
 """Upkeep: what may be forgotten without losing anything, and keeping the index fast."""
 
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memclaw_etl.lake.ledger import Window, WindowState, results, windows
+from memclaw_etl.lake.ledger import Holder, Window, WindowState, results, windows
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.heartbeat import heartbeat
+from memclaw_etl.stages.remember import only_writer
 
 ORPHAN_AGE_S = 24 * 3600.0
 """A stage file that the ledger does not name is left alone for this long: its run may be alive."""
@@ -65,6 +68,9 @@ def optimize_index(bench: Bench) -> None:
     """Compact the memory index and bring its indexes up to date.
 
     Raises:
-        BusyError: other writers won every try; the next upkeep does it.
+        BusyError: other writers won every try, or the index is being rewritten; the next upkeep
+            does it.
     """
-    bench.index.optimize()
+    run_id = f"upkeep-{uuid.uuid4().hex}"
+    with heartbeat(bench, Holder.here(run_id)), only_writer(bench, ["upkeep"], run_id=run_id):
+        bench.index.optimize()

@@ -200,8 +200,13 @@ def _row(item: Item, window: Window) -> dict[str, object]:
 
 def read_items(bench: Bench, file: StageFile) -> list[Item]:
     """The items of a stored file."""
+    return items_in(bench.files.read(file.path))
+
+
+def items_in(frame: pl.DataFrame) -> list[Item]:
+    """The items of a frame (`ITEMS`)."""
     items = []
-    for row in bench.files.read(file.path).iter_rows(named=True):
+    for row in frame.iter_rows(named=True):
         del row["window_id"]
         row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
         row["flags"] = tuple(row.get("flags") or ())

@@ -15,6 +15,8 @@ from memclaw_etl.lake.ledger import (
     reinterviews,
     results,
     spending,
+    texts,
+    unfinished,
     windows,
 )
 from memclaw_etl.lake.ledger.database import Ledger, open_ledger, utc_now
@@ -54,6 +56,8 @@ __all__ = [
     "reinterviews",
     "results",
     "spending",
+    "texts",
+    "unfinished",
     "utc_now",
     "windows",
 ]

@@ -138,6 +138,16 @@ def live_holders(connection: Connection) -> set[str]:
     return {row.holder for row in connection.execute(select(leases.c.holder).distinct())}
 
 
+def others_hold(connection: Connection, prefix: str, *, run_id: str) -> bool:
+    """Whether another run holds a lease whose name begins so. Call `drop_dead` first."""
+    found = connection.execute(
+        select(leases.c.name).where(
+            leases.c.name.startswith(prefix, autoescape=True), leases.c.holder != run_id
+        )
+    )
+    return found.first() is not None
+
+
 def is_held(connection: Connection, name: str) -> bool:
     """Whether anybody holds the lease. Call `drop_dead` first."""
     return (

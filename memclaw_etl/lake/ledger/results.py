@@ -110,6 +110,18 @@ def clear_touched(connection: Connection, window_ids: Sequence[str]) -> None:
         connection.execute(delete(touched_groups).where(touched_groups.c.window_id.in_(some)))
 
 
+def windows_to_resolve(connection: Connection) -> list[str]:
+    """Windows that were resolved once, and whose live items have changed since."""
+    resolved = select(stage_files.c.window_id).where(stage_files.c.stage == Stage.MEMORIES)
+    rows = connection.execute(
+        select(touched_groups.c.window_id)
+        .where(touched_groups.c.window_id.in_(resolved))
+        .distinct()
+        .order_by(touched_groups.c.window_id)
+    )
+    return [row.window_id for row in rows]
+
+
 def windows_of_groups(connection: Connection, groups: Sequence[str]) -> list[str]:
     """Windows whose live items belong to any of the groups."""
     found: set[str] = set()
@@ -125,9 +137,3 @@ def all_groups(connection: Connection) -> list[str]:
     """Every group that has a live item."""
     rows = connection.execute(select(live_items.c.group_key).distinct())
     return sorted(row.group_key for row in rows)
-
-
-def all_scopes(connection: Connection) -> list[str]:
-    """Every scope that has a live item."""
-    rows = connection.execute(select(live_items.c.scope).distinct())
-    return sorted(row.scope for row in rows)
