@@ -101,7 +101,7 @@ class Desk:
             if report.usage.calls:
                 self._answer_came(was_probe=was_probe)
         elif isinstance(error, BudgetSpentError):
-            self._down = error
+            self._down = window.error = error
         elif isinstance(error, EndpointError):
             self._no_answer(window, error, was_probe=was_probe)
         elif isinstance(error, Exception):

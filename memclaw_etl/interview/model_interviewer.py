@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,16 +66,15 @@ class ModelInterviewer:
     def interview(self, chunks: Sequence[Chunk], *, cache: ResponseCache) -> list[MiniReport]:
         """Report on each chunk of one window."""
         asked = Asked(key="", chunks=tuple(chunks), cache=cache)
-        for told in self.interview_all([asked], careful=False):
-            if told.error is not None:
-                raise told.error
-            return list(told.reports)
-        return []
+        [told] = list(self.interview_all([asked], careful=False))
+        if told.error is not None:
+            raise told.error
+        return list(told.reports)
 
     def interview_all(self, asked: Sequence[Asked], *, careful: bool) -> Iterator[Told]:
         """Report on every window, each as soon as it is done; its failure is told, not raised."""
         told: queue.SimpleQueue[Told | BaseException | None] = queue.SimpleQueue()
-        sitting = _Sitting(lambda: self._sit(asked, told.put, careful=careful), told.put)
+        sitting = _Sitting(partial(self._sit, asked, told.put, careful), told.put)
         sitting.start()
         try:
             while (one := told.get()) is not None:
@@ -85,7 +85,11 @@ class ModelInterviewer:
             sitting.stop()
 
     async def _sit(
-        self, asked: Sequence[Asked], tell: Callable[[Told], None], *, careful: bool
+        self,
+        asked: Sequence[Asked],
+        tell: Callable[[Told], None],
+        careful: bool,  # noqa: FBT001 - bound by `partial`
+        can_be_stopped: Callable[[asyncio.Task[None]], None],
     ) -> None:
         async with open_calls(self.settings, ANSWER_SCHEMA) as ask:
             correspondent = Correspondent(
@@ -98,7 +102,10 @@ class ModelInterviewer:
                     chunk, cache=window.cache, keystones=window.keystones
                 )
 
-            await Desk(report, tell, at_once=self.settings.concurrency, careful=careful).sit(asked)
+            desk = Desk(report, tell, at_once=self.settings.concurrency, careful=careful)
+            task = asyncio.ensure_future(desk.sit(asked))
+            can_be_stopped(task)
+            await task
 
 
 class _Sitting:
@@ -106,14 +113,12 @@ class _Sitting:
 
     def __init__(
         self,
-        work: Callable[[], Coroutine[None, None, None]],
+        work: Callable[[Callable[[asyncio.Task[None]], None]], Coroutine[None, None, None]],
         say: Callable[[BaseException | None], None],
     ) -> None:
         self._work = work
         self._say = say
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
-        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memclaw-model", daemon=True)
 
     def start(self) -> None:
@@ -121,26 +126,21 @@ class _Sitting:
         self._thread.start()
 
     def stop(self) -> None:
-        """Break off what is not done yet; returns when the thread has ended."""
-        self._ready.wait()
-        if self._loop is not None and self._task is not None and self._thread.is_alive():
+        """Break off what is not done yet; connections are closed when this returns."""
+        if self._task is not None:
             with suppress(RuntimeError):  # it ended by itself in this moment
-                self._loop.call_soon_threadsafe(self._task.cancel)
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._main())
+            asyncio.run(self._work(self._can_be_stopped))
         except asyncio.CancelledError:
             self._say(None)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
             self._say(error)
         else:
             self._say(None)
-        finally:
-            self._ready.set()
 
-    async def _main(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        self._ready.set()
-        await self._work()
+    def _can_be_stopped(self, task: asyncio.Task[None]) -> None:
+        self._task = task

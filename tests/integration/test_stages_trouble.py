@@ -168,7 +168,7 @@ def test_an_interviewer_that_cannot_be_had_does_not_spin(home: Home) -> None:
     request = RunRequest("r", batch.batch_id, batch.partition_keys, False)
     work(home.bench, Stage.MASKED_CHUNKS, request, take(home.bench, request))
     report = work(home.bench, Stage.MINI_REPORTS, request, take(home.bench, request))
-    assert [one.code for one in report.failed] == ["Usage"]
+    assert [one.code for one in report.failed] == ["Settings"]
     assert planning.owed(home.bench, limit=9) == []
     home.clock.move(minutes=5)
     home.run(planning.owed(home.bench, limit=9))
