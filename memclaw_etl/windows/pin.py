@@ -21,6 +21,7 @@ from memclaw_etl.lake.ledger import (
 )
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.lake.ledger.identifiers import attempt_id, window_id
+from memclaw_etl.masking import open_masker
 from memclaw_etl.settings import Limits
 from memclaw_etl.trails import decode
 from memclaw_etl.trails.events import Assembled, Event, Position, TrailKind
@@ -295,4 +296,6 @@ def _window_row(
 def _project(events: Sequence[Event]) -> str | None:
     """The last working folder that the events name, unless it is one that no system can have."""
     named = (event.project for event in reversed(events))
-    return next((one for one in named if one and len(one) <= PATH_CHARS and "\0" not in one), None)
+    sound = (one for one in named if one and len(one) <= PATH_CHARS and "\0" not in one)
+    path = next(sound, None)
+    return open_masker().session().mask(path).text[:PATH_CHARS] if path is not None else None
