@@ -207,7 +207,7 @@ class ModelServer:
         self.most_open = max(self.most_open, self.open)
         try:
             await asyncio.sleep(self.latency_s)
-            while self.hold.is_set():
+            while self.hold.is_set():  # noqa: ASYNC110 - set from another thread
                 await asyncio.sleep(0.01)
             reply = self.planned.popleft() if self.planned else self.script(call)
             return await self._reply(call, reply, writer)
@@ -279,12 +279,10 @@ class ModelServer:
             return 200, self.files[route.split("/")[2]]
         if route == "POST /batches":
             return 200, self._new_batch(json.loads(body))
-        if route == "GET /batches":
-            every = list(self.batches.values())
-            return 200, {"object": "list", "data": every, "has_more": False}
         if route.startswith("GET /batches/"):
             return 200, self._batch(route.split("/")[2])
-        return 404, {"error": {"message": "no such place"}}
+        every = list(self.batches.values())
+        return 200, {"object": "list", "data": every, "has_more": False}
 
     def _upload(self, headers: Message, body: bytes) -> dict[str, Any]:
         whole = b"Content-Type: " + headers["content-type"].encode() + b"\r\n\r\n" + body

@@ -31,14 +31,11 @@ class FileResponseCache:
         file = self._file(key)
         if file.exists():
             return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex[:8]}")
         try:
-            temporary.write_bytes(value)
-            temporary.rename(file)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+            _place(file, value)
+        except FileNotFoundError:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _place(file, value)
 
     def drop(self, key: str) -> None:
         """Forget an answer."""
@@ -68,3 +65,14 @@ class FileResponseCache:
         if not key or not all(letter in "0123456789abcdef" for letter in key):
             raise ValueError("a cache key is a hex digest")
         return self.root / key[:2] / f"{key}.json"
+
+
+def _place(file: Path, value: bytes) -> None:
+    """Write a whole file or none, without waiting for the disk."""
+    temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        temporary.write_bytes(value)
+        temporary.rename(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
