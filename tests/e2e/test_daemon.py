@@ -8,6 +8,7 @@ import pytest
 
 from memclaw_etl.lake.ledger import WindowState
 from tests.crash.harness import Lab, assert_whole, daemon, dagster_runs, turns, wait_until
+from tests.trail_lines import dumped, reply
 
 pytestmark = [pytest.mark.crash, pytest.mark.e2e]
 
@@ -67,17 +68,15 @@ def test_lines_of_a_watched_trail_become_memories_within_a_minute(home: Home) ->
     lab = home.lab
     wait_until("the daemon works", lambda: all_done(lab), seconds=150, every=1)
     before = set(lab.look().memory_ids)
-    lab.append(C, turns(700, 6, session=C, blank=3))  # more than a trickle, and not idle
-    wait_until(
-        "12 more memories", lambda: len(set(lab.look().memory_ids) - before) == 12, seconds=60
-    )
-    assert lab.trail(C).exists()
+    long = reply("The tide gauge needs a new cable. " * 70, 999, uuid="long", sessionId=C)
+    lab.append(C, turns(700, 2, session=C, blank=3) + dumped(long) + b"\n")  # 2,000 chars: now
+    wait_until("5 more memories", lambda: len(set(lab.look().memory_ids) - before) == 5, seconds=60)
 
 
 def test_run_in_a_loop_beside_the_daemon(home: Home) -> None:
     lab = home.lab
     failed_before = dagster_runs(lab)["FAILURE"]
-    for number in range(6):
+    for number in range(4):
         for session in (A, B, C):
             lab.append(session, turns(1000 + 20 * number, 3 + number % 3, session=session))
         lab.run()
