@@ -5,8 +5,7 @@ branch off, too. What counts are turns (a prompt and all that hangs on it): a pr
 an earlier turn than the current one leaves the turns between behind. Nothing looks ahead.
 """
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memclaw_etl.trails.events import Branch
@@ -17,35 +16,55 @@ _KEPT_TIPS: Final = 32
 _TIP_CHARS: Final = 8
 
 
+Link = tuple[str, str | None]
+"""(uuid, parent uuid) of a line."""
+
+
 class Conversation:
-    """The tree of turns of one window. `tips`: ends of the uuids of the last lines before it."""
+    """The tree of turns of one window. `tips`: ends of the uuids of the last lines before it.
+
+    A line that hangs on no prompt of its own belongs to the turn in which it was written.
+    """
 
     def __init__(self, tips: Iterable[str]) -> None:
-        self._tips = deque(tips, maxlen=_KEPT_TIPS)
-        self._before = frozenset(self._tips)
+        self._tips_before = tuple(tips)
+        self._before = frozenset(self._tips_before)
         self._turn_of: dict[str, int] = {}
+        self._unplaced: list[Link] = []
+        self._last: list[Link] = []
         self._above: list[int | None] = [None]
         self._left: set[int] = set()
         self._restarts: set[int] = set()
-        self._current = _BEFORE
+        self.turn = _BEFORE
+        """The current turn."""
 
-    def take(self, uuid: str, parent: str | None, *, is_prompt: bool) -> None:
-        """Add a line. A line that was told before changes nothing."""
+    def add_all(self, links: Sequence[Link]) -> None:
+        """Add lines that open no turn."""
+        self._unplaced += links
+
+    def add_prompt(self, uuid: str, parent: str | None) -> None:
+        """Add a prompt, which opens a turn. One that was told before changes nothing."""
+        self._place()
         if uuid in self._turn_of:
             return
-        self._tips.append(uuid[-_TIP_CHARS:])
         above = self._turn_above(parent)
-        if not is_prompt:
-            self._turn_of[uuid] = self._current if above is None else above
-            return
         turn = len(self._above)
         self._turn_of[uuid] = turn
+        self._last = [*self._last[-_KEPT_TIPS:], (uuid, parent)]
         self._above.append(above)
-        if above is not None and above != self._current:
+        if above is not None and above != self.turn:
             self._go_back(turn, above)
         elif above == _BEFORE and self._is_elsewhere(parent):
             self._restarts.add(turn)
-        self._current = turn
+        self.turn = turn
+
+    def _place(self) -> None:
+        """Give the lines since the last prompt their turn; a line told again keeps its first."""
+        place, turn = self._turn_of.setdefault, self.turn
+        for uuid, _ in self._unplaced:
+            place(uuid, turn)
+        self._last = [*self._last, *self._unplaced[-_KEPT_TIPS:]][-_KEPT_TIPS:]
+        self._unplaced = []
 
     def _turn_above(self, parent: str | None) -> int | None:
         """The turn that a line hangs on; None starts a conversation of its own."""
@@ -63,8 +82,8 @@ class Conversation:
     def _go_back(self, turn: int, above: int) -> None:
         """Leave behind what is between the current turn and the one that both hang on."""
         kept = set(self._up_from(above))
-        left = {one for one in self._up_from(self._current) if one not in kept}
-        if not kept & set(self._up_from(self._current)):
+        left = {one for one in self._up_from(self.turn) if one not in kept}
+        if not kept & set(self._up_from(self.turn)):
             return
         self._left |= left
         self._left -= kept
@@ -75,10 +94,6 @@ class Conversation:
             yield turn
             turn = self._above[turn]
 
-    def turn_of(self, uuid: str | None) -> int:
-        """The turn of a line; the current one for what hangs on no line."""
-        return self._turn_of.get(uuid, self._current) if uuid else self._current
-
     def branch_of(self, turn: int, *, is_prompt: bool) -> Branch:
         """Where an event of a turn stands, seen from the end of the window."""
         if turn in self._left:
@@ -87,4 +102,6 @@ class Conversation:
 
     def tips(self) -> tuple[str, ...]:
         """What the next window needs of this one."""
-        return tuple(self._tips)
+        self._place()
+        mine = (uuid[-_TIP_CHARS:] for uuid, _ in self._last)
+        return (*self._tips_before, *mine)[-_KEPT_TIPS:]

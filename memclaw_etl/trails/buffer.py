@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import plain_string
 from memclaw_etl.trails.events import (
@@ -80,7 +82,8 @@ def renumber(outcomes: Iterable[LineOutcome], *, last_seq: int | None) -> Iterat
             seq, part = outcome.seq, outcome.next_part
             continue
         taken = max(outcome.next_part - outcome.first_part, 0)
-        yield outcome._replace(
+        yield structs.replace(
+            outcome,
             seq=seq,
             first_part=part,
             next_part=part + taken,
@@ -180,4 +183,4 @@ def _identified(event: Event, file_session: str) -> Event:
         role=event.role,
         text=event.content,
     )
-    return replace(event, identity=identity)
+    return structs.replace(event, identity=identity)

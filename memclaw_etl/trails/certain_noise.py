@@ -6,12 +6,15 @@ does not fit this narrow shape exactly is left to the thorough path, so that bot
 """
 
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from memclaw_etl.trails.content import reason_of_types
+from memclaw_etl.trails.events import LineOutcome, LineRun, RawLine
 
 TYPE_NOISE: Final = {
     "summary": "summary",
@@ -31,19 +34,14 @@ TYPE_NOISE: Final = {
     "pr-link": "pr_link",
 }
 """Noise reason of the line types that never hold an event."""
+_HEAD_BYTES: Final = 1_000
+_SPEAKS: Final = b'"content":[{"type":"text"'
+"""A line with this near its head most likely speaks, and would be parsed twice."""
 _SAFE_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 
 
 Link = tuple[str, str | None]
 """(uuid, parent uuid) of a line."""
-
-
-class CertainNoise(NamedTuple):
-    """Why a line is noise, which client version wrote it, and its place in the conversation."""
-
-    noise: tuple[str]
-    version: str | None
-    links: tuple[Link, ...]
 
 
 class _Block(msgspec.Struct, gc=False):
@@ -77,38 +75,126 @@ class _Line(msgspec.Struct, gc=False):
 _DECODER: Final = msgspec.json.Decoder(_Line)
 
 
-def certain_noise(data: bytes) -> CertainNoise | None:
-    """Why the line is noise, where that is certain; None says nothing at all."""
+def certain_noise(raw: RawLine) -> LineOutcome | None:
+    """What the line is, where it is certain that it says nothing; None leaves that open."""
+    if raw.data.find(_SPEAKS, 0, _HEAD_BYTES) >= 0:
+        return None
+    found = _noise_of(raw.data)
+    if found is None:
+        return None
+    line, noise = found
+    return LineOutcome(
+        raw.seq,
+        raw.first_part,
+        raw.first_part + 1,
+        raw.byte_start,
+        raw.byte_end,
+        raw.terminated,
+        True,  # noqa: FBT003
+        noise=(noise,),
+        client_version=plain_version(line.version),
+        links=_links(line),
+    )
+
+
+def look_run(run: LineRun, look_at: Callable[[RawLine], LineOutcome]) -> Iterator[LineOutcome]:
+    """The outcomes of a run; lines next to each other that are certainly noise are one of them.
+
+    `look_at` judges every other line.
+    """
+    shift, block, view = run.byte_start - run.begin, run.block, memoryview(run.block)
+    joined = _Joined(run.byte_start)
+    begin = end = run.begin
+    seq = run.seq - 1
+    for newline in run.newlines:
+        begin, end = end, newline + 1
+        seq += 1
+        speaks = block.find(_SPEAKS, begin, begin + _HEAD_BYTES) >= 0
+        found = None if speaks else _noise_of(view[begin:newline])
+        if found is None:
+            at = begin + shift
+            if joined.noise:
+                yield joined.outcome(seq - 1, at)
+            joined = _Joined(end + shift)
+            data = block[begin:newline]
+            yield look_at(RawLine(seq, 0, at, joined.byte_start, True, data))  # noqa: FBT003
+            continue
+        line, noise = found
+        if line.version != joined.version:
+            if joined.noise:
+                yield joined.outcome(seq - 1, begin + shift)
+                joined = _Joined(begin + shift)
+            joined.version = line.version
+        joined.noise.append(noise)
+        if line.uuid and not line.isSidechain:
+            parent = line.parentUuid or line.logicalParentUuid or None
+            joined.links.append((line.uuid, parent))
+    if joined.noise:
+        yield joined.outcome(seq, end + shift)
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Lines that are certainly noise, all of one client version."""
+
+    byte_start: int
+    version: str | None = None
+    noise: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+
+    def outcome(self, seq: int, byte_end: int) -> LineOutcome:
+        return LineOutcome(
+            seq,
+            0,
+            1,
+            self.byte_start,
+            byte_end,
+            True,  # noqa: FBT003
+            True,  # noqa: FBT003
+            noise=tuple(self.noise),
+            client_version=plain_version(self.version),
+            lines=len(self.noise),
+            links=tuple(self.links),
+        )
+
+
+def _noise_of(data: bytes | memoryview) -> tuple[_Line, str] | None:
+    """The line and why it is noise, where that is certain."""
     try:
         line = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if reason := TYPE_NOISE.get(line.type):
-        return CertainNoise(*_noise(reason, line.version), _links(line))
+    noise = TYPE_NOISE.get(line.type) or _reason(line)
+    return None if noise is None else (line, noise)
+
+
+def _reason(line: _Line) -> str | None:
+    """The noise reason of a message that holds no text, where nothing else makes it noise."""
     message = line.message
-    if message is None or isinstance(message.content, str) or _flagged(line):
+    if message is None or isinstance(message.content, str) or message.model == "<synthetic>":
         return None
-    types = {block.type for block in message.content}
-    if "text" in types or message.model == "<synthetic>":
-        return None
-    if line.type == "assistant" or (line.type == "user" and "tool_result" in types):
-        return CertainNoise(*_noise(reason_of_types(types), line.version), _links(line))
-    return None
-
-
-def _flagged(line: _Line) -> bool:
-    return (
+    if (
         line.isSidechain
         or line.isMeta
         or line.isCompactSummary
         or line.isVisibleInTranscriptOnly
         or line.isApiErrorMessage
-    )
+    ):
+        return None
+    blocks = message.content
+    types = blocks[0].type if len(blocks) == 1 else " ".join([block.type for block in blocks])
+    return _reason_of(line.type, types)
 
 
 @lru_cache(maxsize=512)
-def _noise(reason: str, version: str | None) -> tuple[tuple[str], str | None]:
-    return (reason,), plain_version(version)
+def _reason_of(kind: str, types: str) -> str | None:
+    """The noise reason of a message of this kind with blocks of these types."""
+    named = frozenset(types.split(" "))
+    if "text" in named:
+        return None
+    if kind == "assistant" or (kind == "user" and "tool_result" in named):
+        return reason_of_types(named)
+    return None
 
 
 def _links(line: _Line) -> tuple[Link, ...]:
@@ -117,6 +203,11 @@ def _links(line: _Line) -> tuple[Link, ...]:
     return ((line.uuid, line.parentUuid or line.logicalParentUuid or None),)
 
 
+@lru_cache(maxsize=512)
+def _plain(value: str) -> str | None:
+    return value if _SAFE_VERSION.fullmatch(value) else None
+
+
 def plain_version(value: object) -> str | None:
     """The client version if it looks like one: it goes into reports, and must not be free text."""
-    return value if isinstance(value, str) and _SAFE_VERSION.fullmatch(value) else None
+    return _plain(value) if isinstance(value, str) else None

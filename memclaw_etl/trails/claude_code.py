@@ -5,11 +5,17 @@ any flag. `look` judges one physical line on its own; what depends on other line
 were queued while the agent worked, copies of history, going back) is decided in `session.assemble`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memclaw_etl.trails import known_fields
-from memclaw_etl.trails.certain_noise import TYPE_NOISE, Link, certain_noise, plain_version
+from memclaw_etl.trails.certain_noise import (
+    TYPE_NOISE,
+    Link,
+    certain_noise,
+    look_run,
+    plain_version,
+)
 from memclaw_etl.trails.content import (
     block_types,
     plain_string,
@@ -20,6 +26,7 @@ from memclaw_etl.trails.content import (
 from memclaw_etl.trails.events import (
     Event,
     LineOutcome,
+    LineRun,
     Origin,
     QueueOp,
     RawLine,
@@ -35,6 +42,7 @@ from memclaw_etl.trails.injected import (
 )
 from memclaw_etl.trails.lines import parse_records
 from memclaw_etl.trails.outcome import odd_fields_of
+from memclaw_etl.trails.plain_reply import FILLERS, plain_reply
 
 _FLAG_NOISE: Final = {
     "isSidechain": "sidechain",
@@ -45,7 +53,6 @@ _FLAG_NOISE: Final = {
 }
 _PERSON_SOURCES: Final = frozenset({"typed", "queued", "human"})
 _MACHINE_SOURCES: Final = frozenset({"system", "task-notification"})
-_FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 
 Record = dict[str, object]
 
@@ -55,22 +62,24 @@ def look(line: RawLine) -> LineOutcome:
 
     Pure; never raises, whatever the line holds. Text is raw.
     """
-    if certain := certain_noise(line.data):
-        return LineOutcome(
-            line.seq,
-            line.first_part,
-            line.first_part + 1,
-            line.byte_start,
-            line.byte_end,
-            line.terminated,
-            True,  # noqa: FBT003
-            (),
-            certain.noise,
-            (),
-            certain.version,
-            links=certain.links,
-        )
-    return look_thoroughly(line)
+    return certain_noise(line) or _look_on(line)
+
+
+def _look_on(line: RawLine) -> LineOutcome:
+    """Judge a line that is not certainly noise."""
+    return plain_reply(line) or look_thoroughly(line)
+
+
+def look_runs(pieces: Iterable[RawLine | LineRun]) -> Iterator[LineOutcome]:
+    """Judge lines and runs of lines, faster: what is certainly noise side by side is one outcome.
+
+    For decoding only; where windows are cut every line needs an outcome of its own.
+    """
+    for piece in pieces:
+        if isinstance(piece, RawLine):
+            yield look(piece)
+        else:
+            yield from look_run(piece, _look_on)
 
 
 def look_thoroughly(line: RawLine) -> LineOutcome:
@@ -156,7 +165,7 @@ def _judge_reply(record: Record, *, seq: int, part: int) -> Event | str:
     text = "\n\n".join(stripped for block in text_blocks(content) if (stripped := block.strip()))
     if not text:
         return textless_reason(content)
-    if filler := _FILLERS.get(text):
+    if filler := FILLERS.get(text):
         return filler
     return _event(record, seq=seq, part=part, role=Role.ASSISTANT, text=text, origin=Origin.AGENT)
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
+from msgspec import structs
+
 from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import block_types, text_blocks, textless_reason, unknown_type
 from memclaw_etl.trails.events import (
@@ -109,7 +111,7 @@ def _placed(event: Event, last_ts: str | None, file_session: str) -> Event:
         role=event.role,
         text=event.content,
     )
-    return replace(
+    return structs.replace(
         event,
         ts=event.ts or last_ts,
         ts_inferred=event.ts is None and last_ts is not None,

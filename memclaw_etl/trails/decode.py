@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, Protocol
 
 from memclaw_etl.trails import (
@@ -23,7 +23,7 @@ from memclaw_etl.trails.events import (
     RawLine,
     TrailKind,
 )
-from memclaw_etl.trails.lines import read_lines
+from memclaw_etl.trails.lines import read_lines, read_runs
 
 
 class _Assemble(Protocol):
@@ -73,17 +73,9 @@ def assemble(
     kind: TrailKind, outcomes: Iterable[LineOutcome], state: DecoderState, *, file_session: str
 ) -> Assembled:
     """Turn the outcomes of one window into its events and the state after it. Pure."""
-    odd_fields: Counter[str] = Counter()
-    assembled = _ASSEMBLE[kind](_noting(outcomes, odd_fields), state, file_session=file_session)
-    return replace(assembled, odd_fields=dict(odd_fields)) if odd_fields else assembled
-
-
-def _noting(outcomes: Iterable[LineOutcome], odd_fields: Counter[str]) -> Iterator[LineOutcome]:
-    """Pass the outcomes on and count the fields that no rule knows."""
-    for outcome in outcomes:
-        if outcome.odd_fields:
-            odd_fields.update(f"unknown_field:{name}" for name in outcome.odd_fields)
-        yield outcome
+    seen = _Seen()
+    assembled = _ASSEMBLE[kind](seen.each(outcomes), state, file_session=file_session)
+    return replace(assembled, odd_fields=dict(seen.odd_fields))
 
 
 def after(outcome: LineOutcome) -> Position:
@@ -111,22 +103,35 @@ def decode_bytes(
         OSError: as the file raises it.
     """
     limit = None if byte_end is None else max(byte_end - start.byte, 0)
-    taken = _Taken(start)
-    outcomes = taken.each(look_lines(kind, read_lines(file, start, limit_bytes=limit), state))
-    return assemble(kind, outcomes, state, file_session=file_session), taken.end
+    if kind is TrailKind.CLAUDE_CODE:
+        looked = claude_code.look_runs(read_runs(file, start, limit_bytes=limit))
+    else:
+        looked = look_lines(kind, read_lines(file, start, limit_bytes=limit), state)
+    seen = _Seen()
+    outcomes = seen.each(looked, only_taken=True)
+    assembled = _ASSEMBLE[kind](outcomes, state, file_session=file_session)
+    end = after(seen.last) if seen.last else start
+    return replace(assembled, odd_fields=dict(seen.odd_fields)), end
 
 
 @dataclass(slots=True)
-class _Taken:
-    """Passes on what is consumed, and remembers where that ends; nothing is held."""
+class _Seen:
+    """Passes outcomes on, and remembers the last of them; nothing else is held."""
 
-    end: Position
+    last: LineOutcome | None = None
+    odd_fields: Counter[str] = field(default_factory=Counter)
 
-    def each(self, outcomes: Iterable[LineOutcome]) -> Iterator[LineOutcome]:
+    def each(
+        self, outcomes: Iterable[LineOutcome], *, only_taken: bool = False
+    ) -> Iterator[LineOutcome]:
+        """Each of them; `only_taken`: not an unterminated last line that is no record yet."""
         for outcome in outcomes:
-            if outcome.terminated or _holds_records(outcome):
-                self.end = after(outcome)
-                yield outcome
+            if only_taken and not outcome.terminated and not _holds_records(outcome):
+                return
+            self.last = outcome
+            if outcome.odd_fields:
+                self.odd_fields.update(f"unknown_field:{name}" for name in outcome.odd_fields)
+            yield outcome
 
 
 def _holds_records(outcome: LineOutcome) -> bool:

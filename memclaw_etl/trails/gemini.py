@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import plain_string, unknown_type
 from memclaw_etl.trails.events import (
@@ -138,7 +140,7 @@ def _placed(event: Event, session: str) -> Event:
             role=event.role,
             text=event.content,
         )
-    return replace(event, session_id=session, identity=identity, source="")
+    return structs.replace(event, session_id=session, identity=identity, source="")
 
 
 def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:

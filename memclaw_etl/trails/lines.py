@@ -8,18 +8,17 @@ UTF-8. A damaged line never costs another line its events, and no input raises.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import BinaryIO, Final
 
 import orjson
 
-from memclaw_etl.trails.events import Position, Quarantined, RawLine
+from memclaw_etl.trails.events import LineRun, Position, Quarantined, RawLine
 from memclaw_etl.trails.lenient import LenientError, decode_at, decode_text
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """A longer physical line is quarantined without being held in memory."""
 
-_BLOCK_BYTES: Final = 256 * 1024
+_BLOCK_BYTES: Final = 512 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
 _NEWLINE: Final = 0x0A
 _EDGE: Final = b"\x00\r\t "
@@ -61,33 +60,63 @@ def read_lines(
     Raises:
         OSError: as the file raises it.
     """
+    for piece in read_runs(file, start, limit_bytes=limit_bytes):
+        if isinstance(piece, RawLine):
+            yield piece
+            continue
+        shift = piece.byte_start - piece.begin
+        begin = piece.begin
+        for seq, newline in enumerate(piece.newlines, start=piece.seq):
+            data, end = piece.block[begin:newline], newline + 1
+            yield RawLine(seq, 0, begin + shift, end + shift, True, data)  # noqa: FBT003
+            begin = end
+
+
+def read_runs(
+    file: BinaryIO, start: Position, *, limit_bytes: int | None = None
+) -> Iterator[RawLine | LineRun]:
+    """The lines of `read_lines`, those that lie within one block together.
+
+    Raises:
+        OSError: as the file raises it.
+    """
     file.seek(start.byte)
     seq, part, at, line_start = start.seq, start.part, start.byte, start.byte
     may_close = start.open_line
     held = _Held()
     for block in _blocks(file, limit_bytes):
-        lines = block.split(b"\n")
+        begin = 0
         if may_close and block[0] == _NEWLINE:
-            del lines[0]
-            seq, part, at = seq + 1, 0, at + 1
+            seq, part, at, begin = seq + 1, 0, at + 1, 1
         may_close = False
-        rest = lines.pop()
-        if lines:
-            first = held.joined_with(lines[0])
-            at += len(lines[0]) + 1
+        newlines = _newlines(block, begin)
+        if newlines:
+            newline = newlines.pop(0)
+            first = held.joined_with(block[begin:newline])
+            at += newline - begin + 1
             yield RawLine(seq, part, line_start, at, True, first, held.too_long)  # noqa: FBT003
-            held = _Held()
-            seq, part = seq + 1, 0
-            for data in islice(lines, 1, None):
-                line_start = at
-                at += len(data) + 1
-                yield RawLine(seq, 0, line_start, at, True, data)  # noqa: FBT003
-                seq += 1
+            held, seq, part = _Held(), seq + 1, 0
+            begin = newline + 1
+            if newlines:
+                yield LineRun(seq, at, block, begin, newlines)
+                seq += len(newlines)
+                at += newlines[-1] + 1 - begin
+                begin = newlines[-1] + 1
             line_start = at
-        at += len(rest)
-        held.add(rest)
+        at += len(block) - begin
+        held.add(block[begin:])
     if held.length_bytes:
         yield RawLine(seq, part, line_start, at, False, held.joined_with(b""), held.too_long)  # noqa: FBT003
+
+
+def _newlines(block: bytes, begin: int) -> list[int]:
+    """Where the newlines of a block stand."""
+    found: list[int] = []
+    find, at = block.find, block.find(b"\n", begin)
+    while at >= 0:
+        found.append(at)
+        at = find(b"\n", at + 1)
+    return found
 
 
 @dataclass(slots=True)

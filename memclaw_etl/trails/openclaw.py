@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import structs
+
 from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.content import block_types as typed_blocks
 from memclaw_etl.trails.content import (
@@ -105,7 +107,7 @@ def _placed(event: Event, session: str, project: str | None) -> Event:
         role=event.role,
         text=event.content,
     )
-    return replace(event, session_id=session, project=project, identity=identity)
+    return structs.replace(event, session_id=session, project=project, identity=identity)
 
 
 def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:

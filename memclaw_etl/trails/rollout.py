@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from msgspec import structs
+
 from memclaw_etl.trails.events import (
     Assembled,
     DecoderState,
@@ -84,7 +86,7 @@ class _Window:
         told_again = state.forked_from is not None
         session = state.session_id if told_again else state.own_session
         self.events.append(
-            replace(
+            structs.replace(
                 event,
                 session_id=session or self.file_session,
                 ts_inferred=told_again and event.ts is not None,

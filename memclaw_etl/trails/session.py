@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from memclaw_etl.trails.branches import Conversation
 from memclaw_etl.trails.events import (
     Assembled,
@@ -38,20 +40,24 @@ class _Window:
     noise: Counter[str] = field(default_factory=Counter)
     identities: set[str] = field(default_factory=set)
 
-    def take_links(self, outcome: LineOutcome) -> None:
-        """Add the line's records to the tree of the conversation."""
-        prompts = {
-            said.identity
-            for said in outcome.said
-            if isinstance(said, Event)
-            and said.role is Role.USER
-            and said.origin not in _OPENS_NO_TURN
-        }
-        for uuid, parent in outcome.links:
-            is_prompt = bool(prompts) and uuid_identity(uuid) in prompts
-            self.talk.take(uuid, parent, is_prompt=is_prompt)
+    def take_spoken(self, outcome: LineOutcome) -> None:
+        """Add a line that says something."""
+        for said in outcome.said:
+            if isinstance(said, Event):
+                if said.role is Role.USER and said.origin not in _OPENS_NO_TURN:
+                    self._open_turn(said.identity, outcome)
+                self.take_event(said)
+            elif isinstance(said, QueueOp):
+                self.take_operation(said)
+        self.talk.add_all(outcome.links)
 
-    def take_event(self, event: Event, uuid: str | None) -> None:
+    def _open_turn(self, identity: str, outcome: LineOutcome) -> None:
+        """A prompt opens a turn where its record hangs in the tree of the conversation."""
+        for uuid, parent in outcome.links:
+            if uuid_identity(uuid) == identity:
+                self.talk.add_prompt(uuid, parent)
+
+    def take_event(self, event: Event) -> None:
         """Add an event, unless it was told before."""
         event = _complete(event, self.file_session)
         if event.identity in self.identities:
@@ -62,12 +68,12 @@ class _Window:
         elif self._replays_queue(event):
             self.noise["replayed_queue"] += 1
             return
-        self._add(event, self.talk.turn_of(uuid))
+        self._add(event)
 
-    def _add(self, event: Event, turn: int) -> None:
+    def _add(self, event: Event) -> None:
         self.identities.add(event.identity)
         self.events.append(event)
-        self.turns.append(turn)
+        self.turns.append(self.talk.turn)
 
     def _replays_queue(self, event: Event) -> bool:
         """Whether an earlier window emitted all that this line says.
@@ -103,7 +109,7 @@ class _Window:
             return nothing
         key = queue_key(event.session_id or "", event.content)
         entry = Entry(key, len(event.content), len(self.events))
-        self._add(event, self.talk.turn_of(None))
+        self._add(event)
         return entry
 
     def _drop(self, entry: Entry, reason: str) -> None:
@@ -122,7 +128,7 @@ class _Window:
     def _branched(self, event: Event, turn: int) -> Event:
         opens_turn = event.role is Role.USER and event.origin not in _OPENS_NO_TURN
         branch = self.talk.branch_of(turn, is_prompt=opens_turn)
-        return event if branch is Branch.MAIN else replace(event, branch=branch)
+        return event if branch is Branch.MAIN else structs.replace(event, branch=branch)
 
 
 def assemble(
@@ -137,37 +143,22 @@ def assemble(
         file_session, PromptQueue.restored(state.emitted_queue), Conversation(state.tips)
     )
     quarantined: list[Quarantined] = []
-    versions: Counter[str] = Counter()
-    reasons: Counter[tuple[str, ...]] = Counter()
+    versions: Counter[str | None] = Counter()
     for outcome in outcomes:
-        reasons[outcome.noise] += 1
-        if outcome.client_version:
-            versions[outcome.client_version] += 1
-        if outcome.quarantined:
-            quarantined.extend(outcome.quarantined)
-        if outcome.links:
-            window.take_links(outcome)
-        for said in outcome.said:
-            if isinstance(said, Event):
-                window.take_event(said, _uuid_of(said, outcome))
-            elif isinstance(said, QueueOp):
-                window.take_operation(said)
-    for several, times in reasons.items():
-        for reason in several:
-            window.noise[reason] += times
+        window.noise.update(outcome.noise)
+        versions[outcome.client_version] += outcome.lines
+        quarantined.extend(outcome.quarantined)
+        if outcome.said:
+            window.take_spoken(outcome)
+        else:
+            window.talk.add_all(outcome.links)
     return Assembled(
         events=window.finished_events(),
         noise=dict(window.noise),
         quarantined=tuple(quarantined),
         state=replace(state, emitted_queue=window.queue.stored(), tips=window.talk.tips()),
-        versions=dict(versions),
+        versions={name: count for name, count in versions.items() if name},
     )
-
-
-def _uuid_of(event: Event, outcome: LineOutcome) -> str | None:
-    """The uuid of the record that gave the event."""
-    uuids = (uuid for uuid, _ in outcome.links if uuid_identity(uuid) == event.identity)
-    return next(uuids, None)
 
 
 def _complete(event: Event, file_session: str) -> Event:
@@ -181,4 +172,4 @@ def _complete(event: Event, file_session: str) -> Event:
         role=event.role,
         text=event.content,
     )
-    return replace(event, session_id=event.session_id or file_session, identity=identity)
+    return structs.replace(event, session_id=event.session_id or file_session, identity=identity)

@@ -11,6 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from msgspec import structs
+
 from memclaw_etl.errors import TrailRewrittenError
 from memclaw_etl.lake.ledger import Node, Window
 from memclaw_etl.trails import decode
@@ -226,7 +228,7 @@ def _as_pinned(lines: Sequence[ReadLine], window: Window) -> list[ReadLine]:
     """
     for count in range(len(lines), 0, -1):
         last = lines[count - 1]
-        unended = ReadLine(last.raw._replace(terminated=False), last.outcome)
+        unended = ReadLine(structs.replace(last.raw, terminated=False), last.outcome)
         for end in (last, unended):
             found = [*lines[: count - 1], end]
             if digest(found) == window.sha256:

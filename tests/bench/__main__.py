@@ -74,8 +74,7 @@ AGAINST: Mapping[str, str] = {
 
 def decode(*, quick: bool) -> list[Row]:
     """Bytes to events."""
-    del quick
-    return bench_decode.main()
+    return bench_decode.main(quick=quick)
 
 
 def plan(*, quick: bool) -> list[Row]:
