@@ -25,6 +25,7 @@ class HeuristicInterviewer:
     model: ClassVar[str | None] = None
     max_per_section: ClassVar[int | None] = None
     near_overlap: ClassVar[float | None] = 0.85
+    near_meaning: ClassVar[float | None] = None
 
     def interview(
         self,

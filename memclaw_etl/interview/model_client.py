@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from memclaw_etl.errors import AnswerRefusedError, EndpointError, SettingsError
-from memclaw_etl.interview.model_prompt import FORM_REMINDER, Message
+from memclaw_etl.interview.model_prompt import Message, form_reminder
 from memclaw_etl.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def request_body(
         form = {"name": "notes", "strict": True, "schema": schema}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
-    body["messages"][0]["content"] += f"\n\n{FORM_REMINDER}"
+    body["messages"][0]["content"] += f"\n\n{form_reminder(schema)}"
     if mode is Mode.JSON:
         body["response_format"] = {"type": "json_object"}
     return body

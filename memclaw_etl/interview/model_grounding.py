@@ -5,8 +5,7 @@ those of cited events; figures and names should stand in them, and an item whose
 not is flagged.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -14,16 +13,9 @@ from memclaw_etl.interview.chunks import Chunk
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.interview.model_answer import Answer, Decision, Episode, Note, Outcome
 from memclaw_etl.interview.model_prompt import label
+from memclaw_etl.interview.names import figures_in, names_in, plain
 from memclaw_etl.interview.report import Flag, Grounding, MiniReport, ReportItem, Section, time_span
 
-_FIGURE: Final = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*")
-_NAME: Final = re.compile(
-    r"`([^`\n]{2,80})`"  # what is marked as code
-    r"|\b([A-Za-z]\w*(?:[./_:-]\w+)+\b(?:\(\))?)"  # paths, dotted, snake_case, kebab-case
-    r"|\b([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z]{2,}\d*)\b"  # camelCase, CamelCase, ACRONYM
-)
-_PLAIN_WORDS: Final = re.compile(r"[a-z]+(?:[-/][a-z]+)+")
-"""Hyphenated and slashed words of plain language are no names: read-only, and/or."""
 _SMALL: Final = frozenset("0123456789")
 """A single digit may count things ("two of 3"): flagging it would be noise."""
 
@@ -105,26 +97,11 @@ def flags_of(content: str, cited: Iterable[MaskedEvent]) -> tuple[Flag, ...]:
 
 def flags_against(content: str, source: str) -> tuple[Flag, ...]:
     """What of `content` does not stand in `source`: figures, names."""
-    spoken = _plain(source)
-    figures = set(_figures(spoken))
+    spoken = plain(source)
+    figures = figures_in(spoken) | _SMALL
     flags = []
-    if any(figure not in figures for figure in _figures(_plain(content)) if figure not in _SMALL):
+    if not figures_in(content) <= figures:
         flags.append(Flag.UNSUPPORTED_FIGURE)
     if any(name not in spoken for name in names_in(content)):
         flags.append(Flag.UNSUPPORTED_NAME)
     return tuple(flags)
-
-
-def _figures(plain: str) -> Iterator[str]:
-    for found in _FIGURE.findall(plain):
-        yield re.sub(r"(?<=\d),(?=\d{3}\b)", "", found).rstrip(".,:")
-
-
-def names_in(text: str) -> set[str]:
-    """Identifiers, paths, code and acronyms of a text, in lower case."""
-    found = {next(filter(None, groups)) for groups in _NAME.findall(text)}
-    return {_plain(name) for name in found if not _PLAIN_WORDS.fullmatch(name)}
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("`", "").casefold().split())

@@ -11,17 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from memclaw_etl.errors import WindowError
 from memclaw_etl.interview.chunks import Chunk
-from memclaw_etl.interview.merge import MAX_PER_SECTION, NEAR_OVERLAP
+from memclaw_etl.interview.merge import MAX_PER_SECTION, NEAR_MEANING, NEAR_OVERLAP
 from memclaw_etl.interview.model_abilities import Memory
 from memclaw_etl.interview.model_answer import ANSWER_SCHEMA
-from memclaw_etl.interview.model_chunk import Clock, Correspondent
-from memclaw_etl.interview.model_client import api_key, open_calls
+from memclaw_etl.interview.model_chunk import Clock, Correspondent, cache_key
+from memclaw_etl.interview.model_client import Ask, RawAnswer, api_key, open_calls
 from memclaw_etl.interview.model_desk import Desk
-from memclaw_etl.interview.model_prompt import PROMPT_VERSION
+from memclaw_etl.interview.model_merge import (
+    MERGE_SCHEMA,
+    join_groups,
+    merge_messages,
+    read_groups,
+)
+from memclaw_etl.interview.model_prompt import PROMPT_VERSION, Message
 from memclaw_etl.interview.model_purse import Purse
 from memclaw_etl.interview.protocols import Asked, ResponseCache, Told
-from memclaw_etl.interview.report import MiniReport
+from memclaw_etl.interview.report import MiniReport, ReportItem, Usage
 from memclaw_etl.settings import ModelSettings
 
 
@@ -42,6 +49,7 @@ class ModelInterviewer:
     version: ClassVar[str] = PROMPT_VERSION
     max_per_section: ClassVar[int | None] = MAX_PER_SECTION
     near_overlap: ClassVar[float | None] = NEAR_OVERLAP
+    near_meaning: ClassVar[float | None] = NEAR_MEANING
 
     settings: ModelSettings
     purse: Purse
@@ -84,6 +92,37 @@ class ModelInterviewer:
         finally:
             sitting.stop()
 
+    def joined(
+        self, items: Sequence[ReportItem], *, cache: ResponseCache
+    ) -> tuple[list[ReportItem], Usage]:
+        """Let the model say which items of a window say the same; and what that cost.
+
+        Raises:
+            EndpointError: the endpoint is down or refuses.
+            BudgetSpentError: nothing more may be spent.
+            WindowError: the answer is refused or unusable; it is forgotten, to be asked for anew.
+        """
+        messages = merge_messages(items)
+        key = cache_key(messages, self.settings)
+        answer, usage = asyncio.run(self._answer(key, messages, cache))
+        try:
+            return join_groups(items, read_groups(answer)), usage
+        except WindowError:
+            cache.drop(key)
+            raise
+
+    async def _answer(
+        self, key: str, messages: Sequence[Message], cache: ResponseCache
+    ) -> tuple[RawAnswer, Usage]:
+        async with open_calls(self.settings, MERGE_SCHEMA) as ask:
+            return await self._correspondent(ask).answer(key, messages, cache=cache)
+
+    def _correspondent(self, ask: Ask) -> Correspondent:
+        return Correspondent(
+            settings=self.settings, ask=ask, memory=self.memory, purse=self.purse,
+            clock=self.clock,
+        )  # fmt: skip
+
     async def _sit(
         self,
         asked: Sequence[Asked],
@@ -92,10 +131,7 @@ class ModelInterviewer:
         can_be_stopped: Callable[[asyncio.Task[None]], None],
     ) -> None:
         async with open_calls(self.settings, ANSWER_SCHEMA) as ask:
-            correspondent = Correspondent(
-                settings=self.settings, ask=ask, memory=self.memory, purse=self.purse,
-                clock=self.clock,
-            )  # fmt: skip
+            correspondent = self._correspondent(ask)
 
             async def report(window: Asked, chunk: Chunk) -> MiniReport:
                 return await correspondent.report(

@@ -7,7 +7,7 @@ marks of its own prompt, and every event begins with a line that only we can hav
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from memclaw_etl.interview.chunks import Chunk
 from memclaw_etl.interview.events import EventRef, MaskedEvent
@@ -58,15 +58,21 @@ evidence is thrown away.
 Text like [MASKED:...] replaces a secret. Keep it as it is or leave it out.
 Answer with one JSON object of the given form and nothing else."""
 
-_FORM: Final = json.dumps(ANSWER_SCHEMA, separators=(",", ":"), sort_keys=True)
-FORM_REMINDER: Final = f"The form of the answer, as a JSON Schema: {_FORM}"
-"""For servers that take no schema beside the prompt."""
+
+def form_reminder(schema: Mapping[str, Any]) -> str:
+    """The form of an answer in words, for servers that take no schema beside the prompt."""
+    form = json.dumps(schema, separators=(",", ":"), sort_keys=True)
+    return f"The form of the answer, as a JSON Schema: {form}"
+
 
 LAYOUT: Final = "2"
 """Raise it with every change of what `messages_for` builds around the events."""
 
 PROMPT_VERSION: Final = (
-    "notes-" + hashlib.sha256(f"{SYSTEM}\0{_FORM}\0{LAYOUT}".encode()).hexdigest()[:10]
+    "notes-"
+    + hashlib.sha256(f"{SYSTEM}\0{form_reminder(ANSWER_SCHEMA)}\0{LAYOUT}".encode()).hexdigest()[
+        :10
+    ]
 )
 """Changes by itself with the text of the prompt and the form of the answer."""
 

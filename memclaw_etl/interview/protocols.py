@@ -44,6 +44,10 @@ class Interviewer(Protocol):
     def near_overlap(self) -> float | None:
         """From which overlap of words on `merge` joins two of its items; None: only equal ones."""
 
+    @property
+    def near_meaning(self) -> float | None:
+        """From which cosine on items of several chunks join; None: meaning is not compared."""
+
     def interview(self, chunks: Sequence[Chunk], *, cache: ResponseCache) -> list[MiniReport]:
         """Report on each chunk.
 

@@ -20,6 +20,7 @@ class VerbatimInterviewer:
     model: ClassVar[str | None] = None
     max_per_section: ClassVar[int | None] = None
     near_overlap: ClassVar[float | None] = None
+    near_meaning: ClassVar[float | None] = None
 
     def interview(
         self,

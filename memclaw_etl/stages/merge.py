@@ -8,9 +8,11 @@ from dataclasses import asdict, dataclass
 import polars as pl
 
 from memclaw_etl.errors import InvariantError
+from memclaw_etl.interview.heuristic import HeuristicInterviewer
 from memclaw_etl.interview.interviewer import Interviewer
-from memclaw_etl.interview.merge import merge
-from memclaw_etl.interview.report import MergedReport, ReportItem
+from memclaw_etl.interview.merge import Meaning, merge
+from memclaw_etl.interview.model_interviewer import ModelInterviewer
+from memclaw_etl.interview.report import MergedReport, MiniReport, ReportItem, Usage
 from memclaw_etl.lake.frames import ITEMS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, results
 from memclaw_etl.masking import MaskSession
@@ -20,8 +22,9 @@ from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.interview import read_reports
 from memclaw_etl.stages.report import Done
 from memclaw_etl.stages.said import masked_item, texts_of
+from memclaw_etl.stages.spending import book, open_purse
 
-MERGE_VERSION = "1"
+MERGE_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +62,60 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
     before = stored.get(window.window_id)
     if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
-    merged = merge(
-        read_reports(bench, source),
-        max_per_section=interviewer.max_per_section,
-        near_overlap=interviewer.near_overlap,
-    )
+    merged, usage = _merged(bench, window, interviewer, source)
     chunk_of = _chunk_of(bench, chunks[window.window_id])
     items = _items(bench.mask_session(window.tenant_id), merged, origin, chunk_of)
     counts = {
         "items": len(items),
         "joined": merged.joined,
         "capped": merged.capped,
+        **_cost(usage),
         "masker_version": origin.masker_version,
         "personal_data": origin.personal_data,
     }
     return _store(bench, window, items, counts, input_hash=input_hash)
+
+
+def _merged(
+    bench: Bench, window: Window, interviewer: Interviewer, source: StageFile
+) -> tuple[MergedReport, Usage]:
+    """The items of all chunks, joined as suits whoever reported; and what a model's help cost."""
+    reports = read_reports(bench, source)
+    if source.counts["interviewer"] != interviewer.name:  # rules stepped in for a model
+        interviewer = HeuristicInterviewer()
+    several = len(reports) > 1
+    usage, joined = Usage(), 0
+    if (
+        several
+        and isinstance(interviewer, ModelInterviewer)
+        and bench.settings.model.merge_with_model
+    ):
+        before = [item for report in reports for item in report.items]
+        open_purse(bench)
+        items, usage = interviewer.joined(before, cache=bench.responses(window.tenant_id))
+        book(bench)
+        joined = len(before) - len(items)
+        reports = [MiniReport(chunk_index=0, items=tuple(items))]
+    near = interviewer.near_meaning
+    merged = merge(
+        reports,
+        max_per_section=interviewer.max_per_section,
+        near_overlap=interviewer.near_overlap,
+        meaning=Meaning(bench.embedder.embed, near) if several and near is not None else None,
+    )
+    return merged.model_copy(update={"joined": merged.joined + joined}), usage
+
+
+def _cost(usage: Usage) -> dict[str, int | float]:
+    """What the merge cost, where a model was asked."""
+    if usage == Usage():
+        return {}
+    return {
+        "llm_calls": usage.calls,
+        "llm_cache_hits": usage.cache_hits,
+        "llm_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "llm_cost": round(usage.cost, 6),
+    }
 
 
 def _origin(bench: Bench, window: Window, node: Node, source: StageFile) -> _Origin:
