@@ -236,6 +236,8 @@ def _print_doctor(report: "DoctorReport") -> None:
                 f"{file.path.name}: seq {lost.seq}, offset {lost.byte_start},"
                 f" {lost.length_bytes} bytes: {lost.reason}"
             )
+    for _, problem in report.problems:
+        out.print(problem, markup=False, soft_wrap=True)
     if report.skipped:
         out.print(f"passed over: {_counts(report.skipped)}")
 

@@ -56,11 +56,13 @@ class DoctorReport:
     source: Source
     files: tuple[FileReport, ...]
     skipped: Mapping[str, int]
+    problems: tuple[tuple[Path, str], ...] = ()
+    """Stores that cannot be listed, and why."""
 
     @property
     def is_clean(self) -> bool:
         """Whether every trail could be read, and every line of it."""
-        return not any(file.error or file.quarantined for file in self.files)
+        return not self.problems and not any(file.error or file.quarantined for file in self.files)
 
 
 def examine(source: Source, *, machine12: str) -> DoctorReport:
@@ -72,7 +74,8 @@ def examine(source: Source, *, machine12: str) -> DoctorReport:
         TrailUnreadableError: the source's root is not there or cannot be listed.
     """
     found = discover(source, machine12=machine12)
-    return DoctorReport(source, tuple(examine_file(trail) for trail in found.trails), found.skipped)
+    files = tuple(examine_file(trail) for trail in found.trails)
+    return DoctorReport(source, files, found.skipped, found.problems)
 
 
 def examine_file(trail: TrailFile) -> FileReport:

@@ -18,7 +18,7 @@ from memclaw_etl.trails.lenient import LenientError, decode_at, decode_text
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """A longer physical line is quarantined without being held in memory."""
 
-_BLOCK_BYTES: Final = 512 * 1024
+_BLOCK_BYTES: Final = 256 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
 _NEWLINE: Final = 0x0A
 _EDGE: Final = b"\x00\r\t "

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import structs
 
 from memclaw_etl.trails import known_fields
+from memclaw_etl.trails.certain_noise import plain_version
 from memclaw_etl.trails.content import block_types as typed_blocks
 from memclaw_etl.trails.content import (
     plain_string,
@@ -68,7 +69,15 @@ Record = dict[str, object]
 
 def look(line: RawLine) -> LineOutcome:
     """Judge one line or row on its own. Pure; never raises. Text is raw."""
-    return outcome_of(line, parse_records(line), _judge, known_fields=known_fields.OPENCLAW)
+    return outcome_of(
+        line, parse_records(line), _judge, known_fields=known_fields.OPENCLAW, version_of=_version
+    )
+
+
+def _version(record: Record) -> str | None:
+    """The format version that a header names."""
+    version = record.get("version") if record.get("type") == "session" else None
+    return plain_version(str(version)) if isinstance(version, int) else None
 
 
 def assemble(
@@ -79,7 +88,10 @@ def assemble(
     events: dict[str, Event] = {}
     noise: Counter[str] = Counter()
     quarantined: list[Quarantined] = []
+    versions: Counter[str] = Counter()
     for outcome in outcomes:
+        if outcome.client_version:
+            versions[outcome.client_version] += 1
         noise.update(outcome.noise)
         quarantined.extend(outcome.quarantined)
         for said in outcome.said:
@@ -96,6 +108,7 @@ def assemble(
         noise=dict(noise),
         quarantined=tuple(quarantined),
         state=replace(state, session_id=session, project=project),
+        versions=dict(versions),
     )
 
 

@@ -13,6 +13,8 @@ from memclaw_etl.trails.events import Event, LineOutcome, Origin, RawLine, Role
 from memclaw_etl.trails.identity import exact_time, uuid_identity
 from memclaw_etl.trails.known_fields import CLAUDE_CODE
 
+_HEAD_BYTES: Final = 1_000
+_ASSISTANT: Final = b'"type":"assistant"'
 FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 """Texts that the client writes in place of a reply, and what they are."""
 
@@ -57,6 +59,8 @@ _DECODER: Final = msgspec.json.Decoder(_Reply)
 
 def plain_reply(line: RawLine) -> LineOutcome | None:
     """The outcome of a line that is one reply; None leaves open what it is."""
+    if line.data.find(_ASSISTANT, 0, _HEAD_BYTES) < 0:
+        return None
     try:
         reply: Any = _DECODER.decode(line.data)
     except (msgspec.DecodeError, RecursionError):
