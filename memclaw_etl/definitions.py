@@ -1,6 +1,7 @@
 """Composition root: the one file that joins assets, sensors and resources."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 
@@ -10,6 +11,14 @@ from memclaw_etl.service.planning import Watch
 from memclaw_etl.service.summary import RunSummary
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
+from sensors.backfill import (
+    Backfilled,
+    Plan,
+    backfill_here,
+    look_only,
+    model_job_sensor,
+    nightly_backfill,
+)
 from sensors.here import run_all
 from sensors.jobs import interview_windows
 from sensors.trails import pause_cancelled, trail_sensor
@@ -18,8 +27,8 @@ from sensors.upkeep import hourly_upkeep, upkeep
 defs = dg.Definitions(
     assets=[*STAGES, node_status],
     jobs=[interview_windows, upkeep],
-    schedules=[hourly_upkeep],
-    sensors=[trail_sensor, pause_cancelled],
+    schedules=[hourly_upkeep, nightly_backfill],
+    sensors=[trail_sensor, pause_cancelled, model_job_sensor],
     resources={"memclaw": Memclaw()},
     executor=dg.in_process_executor,
 )
@@ -42,3 +51,18 @@ def run_in_process(
         flush=flush,
         watch=watch,
     )
+
+
+def backfill_in_process(bench: Bench, wanted: Plan, *, watch: Watch) -> Backfilled:
+    """Interview windows again here, on the home's Dagster instance."""
+    return backfill_here(bench, defs.resolve_job_def(interview_windows.name), wanted, watch=watch)
+
+
+def plan_backfill(bench: Bench, wanted: Plan) -> Backfilled:
+    """What a backfill would do now."""
+    return look_only(bench, wanted)
+
+
+def plan_of(bench: Bench, **wanted: Any) -> Plan:  # noqa: ANN401 - fields of Plan
+    """What a backfill may do, by the command line; what is not said is not limited."""
+    return Plan(**{"interviewer": bench.settings.interviewer} | wanted)

@@ -1,5 +1,6 @@
 """From owed windows to runs: partition keys in Dagster, batches in the ledger, run requests."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import dagster as dg
@@ -7,6 +8,7 @@ import dagster as dg
 from assets.partitions import ASKED_BY_TAG, BATCH_TAG, RANGE_END_TAG, RANGE_START_TAG, WINDOWS
 from memclaw_etl.lake.ledger import Window
 from memclaw_etl.service import planning
+from memclaw_etl.service.backfill import unfinished
 from memclaw_etl.service.planning import Batch
 from memclaw_etl.stages.bench import Bench
 
@@ -44,6 +46,53 @@ def ask_for_owed(
         if batches := [batch for batch in asked if batch is not None]:
             return batches
     return []
+
+
+def ask_again(
+    instance: dg.DagsterInstance,
+    bench: Bench,
+    chosen: Sequence[Window],
+    *,
+    interviewer: str,
+    run_id: str | None = None,
+    max_batches: int | None = None,
+) -> list[Batch]:
+    """Ask for committed windows anew, as runs over contiguous partitions.
+
+    Windows that somebody else took meanwhile are left out, with those of their run. A crash
+    anywhere in here changes nothing: they keep the report that they have.
+    """
+    asked = [
+        planning.ask_anew(bench, run, interviewer=interviewer, run_id=run_id)
+        for run in runs_over(instance, bench, chosen)[:max_batches]
+    ]
+    return [batch for batch in asked if batch is not None]
+
+
+def runs_over(
+    instance: dg.DagsterInstance, bench: Bench, chosen: Sequence[Window]
+) -> list[tuple[Window, ...]]:
+    """Windows as runs over contiguous partitions; keys that Dagster has forgotten are added."""
+    if not chosen:
+        return []
+    size = bench.settings.limits.batch_windows
+    return planning.split(chosen, _places(instance, chosen), size=size)
+
+
+def ask_for_unfinished(
+    instance: dg.DagsterInstance, bench: Bench, *, run_id: str | None = None, max_batches: int
+) -> list[Batch]:
+    """Ask for committed windows whose new items the index does not hold yet."""
+    by_interviewer: defaultdict[str, list[Window]] = defaultdict(list)
+    for interviewer, window in unfinished(bench):
+        by_interviewer[interviewer].append(window)
+    asked: list[Batch] = []
+    for interviewer, windows in sorted(by_interviewer.items()):
+        asked += ask_again(
+            instance, bench, windows, interviewer=interviewer, run_id=run_id,
+            max_batches=max_batches - len(asked),
+        )  # fmt: skip
+    return asked
 
 
 def _places(instance: dg.DagsterInstance, due: Sequence[Window]) -> dict[str, int]:

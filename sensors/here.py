@@ -20,8 +20,9 @@ from memclaw_etl.service.summary import RunSummary, summarise
 from memclaw_etl.service.upkeep import optimize_index
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.spending import new_budget
 from memclaw_etl.windows.scan import Scan
-from sensors.asking import ask_for_owed, tags_of
+from sensors.asking import ask_for_owed, ask_for_unfinished, tags_of
 from sensors.orphans import end_orphans
 
 OPTIMIZE_AFTER_BATCHES = 20
@@ -144,12 +145,13 @@ def run_all(
     batch_ids: list[str] = []
     with open_instance(bench.settings.dagster_home) as instance:
         end_orphans(instance, bench)
+        new_budget(bench)
         while True:
             run_id = str(uuid.uuid4())
             asked = ask_for_owed(
                 instance, bench, asked_by=ASKED_HERE, max_batches=1, interviewer=interviewer,
                 run_id=run_id,
-            )  # fmt: skip
+            ) or ask_for_unfinished(instance, bench, run_id=run_id, max_batches=1)  # fmt: skip
             for batch in asked:
                 watch.on_batch(batch)
                 batch_ids.append(batch.batch_id)

@@ -6,7 +6,7 @@ from assets.partitions import BATCH_TAG
 from assets.resources import Memclaw
 from memclaw_etl.service import people, planning
 from memclaw_etl.windows.scan import Scan
-from sensors.asking import ask_for_owed, run_request
+from sensors.asking import ask_for_owed, ask_for_unfinished, run_request
 from sensors.jobs import interview_windows
 from sensors.orphans import end_orphans
 
@@ -29,6 +29,7 @@ def trail_sensor(
     end_orphans(context.instance, bench)
     room = planning.room_ahead(bench)
     batches = ask_for_owed(context.instance, bench, asked_by=ASKED_BY, max_batches=room)
+    batches += ask_for_unfinished(context.instance, bench, max_batches=room - len(batches))
     scan = planning.look(bench, budget=planning.tick_budget(bench))
     for problem in scan.problems:
         context.log.warning(problem.message)

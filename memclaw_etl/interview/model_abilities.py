@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from memclaw_etl.interview.model_client import Mode
+from memclaw_etl.interview.model_request import Mode
 from memclaw_etl.settings import ModelSettings
 
 

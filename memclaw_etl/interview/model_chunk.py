@@ -18,10 +18,10 @@ from memclaw_etl.errors import (
 from memclaw_etl.interview.chunks import Chunk
 from memclaw_etl.interview.model_abilities import Abilities, Memory
 from memclaw_etl.interview.model_answer import Answer, UnusableError, read_answer
-from memclaw_etl.interview.model_client import Ask, NotTakenError, RawAnswer
 from memclaw_etl.interview.model_grounding import ground
 from memclaw_etl.interview.model_prompt import PROMPT_VERSION, Message, messages_for, prompt_hash
 from memclaw_etl.interview.model_purse import Purse
+from memclaw_etl.interview.model_request import Ask, NotTakenError, RawAnswer
 from memclaw_etl.interview.protocols import ResponseCache
 from memclaw_etl.interview.report import MiniReport, Usage
 from memclaw_etl.settings import ModelSettings

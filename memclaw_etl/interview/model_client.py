@@ -6,20 +6,27 @@ said, since that may be a piece of the prompt.
 """
 
 import asyncio
+import itertools
 import os
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol
-
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING, Any, Final
 
 from memclaw_etl.errors import AnswerRefusedError, EndpointError, SettingsError
-from memclaw_etl.interview.model_prompt import Message, form_reminder
+from memclaw_etl.interview.model_prompt import Message
+from memclaw_etl.interview.model_request import (
+    Ask,
+    Mode,
+    NotTakenError,
+    RawAnswer,
+    raw_answer,
+    request_body,
+)
 from memclaw_etl.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -30,79 +37,13 @@ NO_KEY: Final = "none"
 """What a server of ours is sent as a key where the environment names none."""
 LONGEST_WAIT_S: Final = 120.0
 """For how long the SDK heeds a `Retry-After`; a longer one is kept by us, as `not_before`."""
+JOB_FIELD: Final = "memclaw_job"
+"""Metadata of a batch that says for which job it was submitted."""
+SEARCHED_BATCHES: Final = 1_000
+_ENDED: Final = frozenset({"completed", "failed", "expired", "cancelled"})
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
 _TOO_LARGE, _BAD_REQUEST, _UNPROCESSABLE = 413, 400, 422
-
-
-class Mode(StrEnum):
-    """How an endpoint is told the form of the answer, best first."""
-
-    SCHEMA = "schema"
-    JSON = "json"
-    TEXT = "text"
-
-
-class RawAnswer(BaseModel):
-    """What a model answered, before it is read; kept in the response cache as it is."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
-
-    text: str = ""
-    finish_reason: str | None = None
-    refused: bool = False
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class NotTakenError(Exception):
-    """The endpoint refused the request itself (400, 422): its form, or what is in it."""
-
-    def __init__(self, status: int, code: str, *, about_temperature: bool) -> None:
-        super().__init__(f"{status} {code}".strip())
-        self.about_temperature = about_temperature
-
-
-class Ask(Protocol):
-    """One call to a model."""
-
-    async def __call__(
-        self, messages: Sequence[Message], *, mode: Mode, temperature: float | None
-    ) -> RawAnswer:
-        """Ask once.
-
-        Raises:
-            EndpointError: down, overloaded, or it refuses our key or model.
-            AnswerRefusedError: the prompt is too long for the model.
-            NotTakenError: the endpoint does not take the request in this form.
-        """
-
-
-def request_body(
-    settings: ModelSettings,
-    messages: Sequence[Message],
-    schema: dict[str, Any],
-    *,
-    mode: Mode,
-    temperature: float | None,
-) -> dict[str, Any]:
-    """The body of a chat completion, for a call and for a line of a batch file alike."""
-    body: dict[str, Any] = {
-        "model": settings.name,
-        "messages": [dict(message) for message in messages],
-    }
-    if temperature is not None:
-        body["temperature"] = temperature
-    if settings.max_output_tokens is not None:
-        body["max_completion_tokens"] = settings.max_output_tokens
-    if mode is Mode.SCHEMA:
-        form = {"name": "notes", "strict": True, "schema": schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return body
-    body["messages"][0]["content"] += f"\n\n{form_reminder(schema)}"
-    if mode is Mode.JSON:
-        body["response_format"] = {"type": "json_object"}
-    return body
 
 
 def api_key(settings: ModelSettings) -> str:
@@ -143,20 +84,6 @@ async def open_calls(settings: ModelSettings, schema: dict[str, Any]) -> AsyncIt
                     return raw_answer(await client.chat.completions.create(**body))
 
         yield ask
-
-
-def raw_answer(completion: "openai.types.chat.ChatCompletion") -> RawAnswer:
-    """What a completion says. Servers that forget half of the form are read, too."""
-    usage = completion.usage
-    choice = completion.choices[0] if completion.choices else None
-    message = choice.message if choice else None
-    return RawAnswer(
-        text=(message.content or "") if message else "",
-        finish_reason=choice.finish_reason if choice else None,
-        refused=bool(message and message.refusal),
-        prompt_tokens=(usage.prompt_tokens or 0) if usage else 0,
-        completion_tokens=(usage.completion_tokens or 0) if usage else 0,
-    )
 
 
 @contextmanager
@@ -234,3 +161,67 @@ def _retry_after(error: "openai.APIStatusError") -> datetime | None:
     if not LONGEST_WAIT_S < wait_s < timedelta(days=7).total_seconds():
         return None
     return datetime.now(UTC) + timedelta(seconds=wait_s)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """How far a batch is at its endpoint."""
+
+    status: str
+    ended: bool
+    file_ids: tuple[str, ...]
+    """Files of answers, those of failed requests included."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBatches:
+    """The Batch API of an endpoint. Every call raises EndpointError when it cannot be made."""
+
+    settings: ModelSettings
+    client: "openai.OpenAI"
+
+    def upload(self, content: bytes, *, name: str) -> str:
+        """Hand in a file of requests; its id."""
+        with errors_of(self.settings):
+            return self.client.files.create(file=(name, content), purpose="batch").id
+
+    def submit(self, file_id: str, *, job_id: str) -> str:
+        """Have a file worked on within a day; the batch's id."""
+        with errors_of(self.settings):
+            batch = self.client.batches.create(
+                input_file_id=file_id, endpoint="/v1/chat/completions", completion_window="24h",
+                metadata={JOB_FIELD: job_id},
+            )  # fmt: skip
+        return batch.id
+
+    def find(self, job_id: str) -> str | None:
+        """The batch that was submitted for a job, if it was; looks at the newest ones."""
+        with errors_of(self.settings):
+            newest = itertools.islice(self.client.batches.list(limit=100), SEARCHED_BATCHES)
+            return next(
+                (one.id for one in newest if (one.metadata or {}).get(JOB_FIELD) == job_id), None
+            )
+
+    def look(self, remote_id: str) -> RemoteState:
+        """How far a batch is."""
+        with errors_of(self.settings):
+            batch = self.client.batches.retrieve(remote_id)
+        files = tuple(one for one in (batch.output_file_id, batch.error_file_id) if one)
+        return RemoteState(batch.status, batch.status in _ENDED, files)
+
+    def fetch(self, file_id: str) -> bytes:
+        """A file of answers."""
+        with errors_of(self.settings):
+            return self.client.files.content(file_id).content
+
+
+@contextmanager
+def open_batches(settings: ModelSettings) -> Iterator[RemoteBatches]:
+    """The endpoint's Batch API, for as long as the block lasts."""
+    import openai  # noqa: PLC0415
+
+    with openai.OpenAI(
+        api_key=api_key(settings), base_url=settings.url, timeout=settings.timeout_s,
+        max_retries=settings.max_retries,
+    ) as client:  # fmt: skip
+        yield RemoteBatches(settings, client)

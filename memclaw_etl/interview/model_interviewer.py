@@ -17,7 +17,7 @@ from memclaw_etl.interview.merge import MAX_PER_SECTION, NEAR_MEANING, NEAR_OVER
 from memclaw_etl.interview.model_abilities import Memory
 from memclaw_etl.interview.model_answer import ANSWER_SCHEMA
 from memclaw_etl.interview.model_chunk import Clock, Correspondent, cache_key
-from memclaw_etl.interview.model_client import Ask, RawAnswer, api_key, open_calls
+from memclaw_etl.interview.model_client import api_key, open_calls
 from memclaw_etl.interview.model_desk import Desk
 from memclaw_etl.interview.model_merge import (
     MERGE_SCHEMA,
@@ -27,6 +27,7 @@ from memclaw_etl.interview.model_merge import (
 )
 from memclaw_etl.interview.model_prompt import PROMPT_VERSION, Message
 from memclaw_etl.interview.model_purse import Purse
+from memclaw_etl.interview.model_request import Ask, RawAnswer
 from memclaw_etl.interview.protocols import Asked, ResponseCache, Told
 from memclaw_etl.interview.report import MiniReport, ReportItem, Usage
 from memclaw_etl.settings import ModelSettings

@@ -14,9 +14,9 @@ from memclaw_etl.errors import AnswerUnusableError
 from memclaw_etl.interview.alike import may_join
 from memclaw_etl.interview.merge import join_items
 from memclaw_etl.interview.model_answer import UnusableError, flaws_of, read_json
-from memclaw_etl.interview.model_client import RawAnswer
 from memclaw_etl.interview.model_grounding import flags_against
 from memclaw_etl.interview.model_prompt import Message
+from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.report import ReportItem
 
 MERGE_SYSTEM: Final = """\

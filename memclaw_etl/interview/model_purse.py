@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Final
 
 from memclaw_etl.errors import BudgetSpentError
-from memclaw_etl.interview.model_client import RawAnswer
+from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.report import Usage
 from memclaw_etl.settings import ModelSettings
 

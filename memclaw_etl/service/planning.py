@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
+
 from memclaw_etl.lake.ledger import Holder, Window, WindowState, batches, leases, windows
 from memclaw_etl.service.home import this_machine
 from memclaw_etl.settings import SourceSettings
@@ -95,25 +97,52 @@ def ask(
     With `run_id`, that run of this process takes their leases in the same transaction: if the
     process dies before the run begins, they are owed at once.
     """
-    limits = bench.settings.limits
     with bench.ledger.write() as tx:
-        now = bench.ledger.now()
-        if not batches.are_owed(tx, due, now=now):
+        if not batches.are_owed(tx, due, now=bench.ledger.now()):
             return None
-        batch_id = batches.ask(
-            tx,
-            due,
-            asked_by=asked_by,
-            interviewer=interviewer or bench.settings.interviewer,
-            now=now,
-            deadline_s=limits.ask_deadline_s,
-        )
-        if run_id is not None:
-            batches.take(
-                tx, batch_id=batch_id, holder=Holder.here(run_id), now=now,
-                lease_s=limits.lease_s, by_person=False,
-            )  # fmt: skip
-    return Batch(batch_id, tuple(window.partition_key for window in due), run_id)
+        return _ask(tx, bench, due, asked_by, interviewer, run_id)
+
+
+def ask_anew(
+    bench: Bench, chosen: Sequence[Window], *, interviewer: str, run_id: str | None = None
+) -> Batch | None:
+    """Ask for committed windows as one batch, to interview them again.
+
+    None when somebody works on one of them meanwhile; nothing was changed then.
+    """
+    with bench.ledger.write() as tx:
+        leases.drop_dead(tx, now=bench.ledger.now())
+        if not batches.are_idle(tx, chosen, now=bench.ledger.now()):
+            return None
+        return _ask(tx, bench, chosen, batches.BACKFILL, interviewer, run_id)
+
+
+def _ask(
+    tx: Connection,
+    bench: Bench,
+    wanted: Sequence[Window],
+    asked_by: str,
+    interviewer: str | None,
+    run_id: str | None,
+) -> Batch:
+    limits, now = bench.settings.limits, bench.ledger.now()
+    batch_id = batches.ask(
+        tx, wanted, asked_by=asked_by, interviewer=interviewer or bench.settings.interviewer,
+        now=now, deadline_s=limits.ask_deadline_s,
+    )  # fmt: skip
+    if run_id is not None:
+        batches.take(
+            tx, batch_id=batch_id, holder=Holder.here(run_id), now=now,
+            lease_s=limits.lease_s, by_person=False,
+        )  # fmt: skip
+    return Batch(batch_id, tuple(window.partition_key for window in wanted), run_id)
+
+
+def windows_of(bench: Bench, batch_ids: Sequence[str]) -> list[Window]:
+    """The windows of these batches, each once."""
+    with bench.ledger.read() as tx:
+        ids = {one for batch_id in batch_ids for one in batches.window_ids_of(tx, batch_id)}
+        return windows.by_ids(tx, sorted(ids))
 
 
 def came_to_nothing(bench: Bench, batch: Batch) -> bool:

@@ -1,7 +1,7 @@
 """What interviews cost, from the purse of this process into the ledger."""
 
-from memclaw_etl.interview.model_purse import day_of
-from memclaw_etl.lake.ledger import spending
+from memclaw_etl.interview.model_purse import RUN_BUDGET, day_of
+from memclaw_etl.lake.ledger import breakers, spending
 from memclaw_etl.lake.ledger.spending import Spent
 from memclaw_etl.stages.bench import Bench
 
@@ -12,6 +12,21 @@ def open_purse(bench: Bench) -> None:
     with bench.ledger.read() as tx:
         cost = spending.cost_of_day(tx, day_of(now))
     bench.purse.open_day(now, cost=cost)
+
+
+def new_budget(bench: Bench) -> None:
+    """A new run begins: what waited for the budget of the one before is owed again."""
+    with bench.ledger.write() as tx:
+        breakers.close(tx, [RUN_BUDGET])
+
+
+def must_wait(bench: Bench, interviewer: str) -> bool:
+    """Whether a breaker that such an interview needs is open, and not to be probed yet."""
+    with bench.ledger.read() as tx:
+        opened = breakers.open_resources(tx)
+    now = bench.ledger.now()
+    needs = (*bench.needs(interviewer), RUN_BUDGET)
+    return any(opened[resource] > now for resource in needs if resource in opened)
 
 
 def book(bench: Bench) -> None:

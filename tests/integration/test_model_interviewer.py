@@ -19,7 +19,7 @@ from memclaw_etl.errors import (
     SettingsError,
 )
 from memclaw_etl.interview.model_abilities import Memory
-from memclaw_etl.interview.model_client import Mode
+from memclaw_etl.interview.model_request import Mode
 from memclaw_etl.interview.model_interviewer import ModelInterviewer
 from memclaw_etl.interview.model_purse import DAY_BUDGET, RUN_BUDGET, Purse
 from memclaw_etl.settings import ModelSettings

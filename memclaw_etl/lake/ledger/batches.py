@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from memclaw_etl.lake.ledger import leases, pins
 from memclaw_etl.lake.ledger import windows as window_table
@@ -13,17 +13,27 @@ from memclaw_etl.lake.ledger.leases import Holder, window_lease
 from memclaw_etl.lake.ledger.schema import batch_windows, batches, windows
 from memclaw_etl.lake.ledger.values import Window, WindowState
 
+BACKFILL = "backfill"
+"""Who asked for a batch of committed windows, to interview them again."""
+
 
 def are_owed(connection: Connection, wanted: Sequence[Window], *, now: datetime) -> bool:
     """Whether all of these windows are owed still, and no other planner was faster."""
-    owed = 0
+    return _are_all(connection, wanted, window_table.is_owed(now))
+
+
+def are_idle(connection: Connection, wanted: Sequence[Window], *, now: datetime) -> bool:
+    """Whether all of these windows are committed, and nobody works on them or is to."""
+    return _are_all(connection, wanted, window_table.is_idle(now))
+
+
+def _are_all(connection: Connection, wanted: Sequence[Window], so: ColumnElement[bool]) -> bool:
+    count = 0
     for some in batched([window.window_id for window in wanted]):
-        owed += connection.execute(
-            select(func.count())
-            .select_from(windows)
-            .where(windows.c.window_id.in_(some), window_table.is_owed(now))
+        count += connection.execute(
+            select(func.count()).select_from(windows).where(windows.c.window_id.in_(some), so)
         ).scalar_one()
-    return owed == len(wanted)
+    return count == len(wanted)
 
 
 def ask(
@@ -74,9 +84,11 @@ def take(
     """Turn "asked" into leases for a starting run; returns the windows that the run holds.
 
     A late run (its windows were asked for by a younger batch, or are done) gets none of them. When
-    a person starts the run again, waiting, paused and quarantined windows are taken, too.
+    a person starts the run again, waiting, paused and quarantined windows are taken, too. A batch
+    of a backfill takes committed windows.
     """
     ids = window_ids_of(connection, batch_id)
+    workable = _workable(connection, batch_id)
     connection.execute(
         update(batches)
         .where(batches.c.batch_id == batch_id, batches.c.run_id.is_(None))
@@ -89,9 +101,18 @@ def take(
         window.window_id
         for window in window_table.by_ids(connection, ids)
         if window_lease(window.window_id) in mine
-        or (window.state is WindowState.PINNED and (by_person or window.asked_batch == batch_id))
+        or (window.state in workable and (by_person or window.asked_batch == batch_id))
     ]
     return _lease(connection, free, holder=holder, now=now, lease_s=lease_s)
+
+
+def _workable(connection: Connection, batch_id: str) -> tuple[WindowState, ...]:
+    asked_by = connection.execute(
+        select(batches.c.asked_by).where(batches.c.batch_id == batch_id)
+    ).scalar_one_or_none()
+    if asked_by == BACKFILL:
+        return (WindowState.PINNED, WindowState.COMMITTED)
+    return (WindowState.PINNED,)
 
 
 def take_keys(

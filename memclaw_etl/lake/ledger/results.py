@@ -104,6 +104,12 @@ def touched(connection: Connection, window_ids: Sequence[str]) -> dict[str, str]
     return found
 
 
+def windows_touched(connection: Connection) -> list[str]:
+    """Windows whose items changed since the index was brought in line with them."""
+    rows = connection.execute(select(touched_groups.c.window_id).distinct())
+    return sorted(row.window_id for row in rows)
+
+
 def clear_touched(connection: Connection, window_ids: Sequence[str]) -> None:
     """The index holds what resolve says about everything that these windows touched."""
     for some in batched(window_ids):

@@ -13,6 +13,8 @@ from memclaw_etl.lake.ledger.pins import pass_on_claims
 from memclaw_etl.lake.ledger.schema import leases, windows
 from memclaw_etl.lake.ledger.values import Window, WindowState
 
+_Order = ColumnElement[Any] | None
+
 
 def by_ids(connection: Connection, window_ids: Sequence[str]) -> list[Window]:
     """The windows with these ids, in the order that was asked for; unknown ids are left out."""
@@ -69,6 +71,11 @@ def is_owed(now: datetime) -> ColumnElement[bool]:
     )
 
 
+def is_idle(now: datetime) -> ColumnElement[bool]:
+    """Committed, and neither asked for nor leased, as SQL."""
+    return and_(windows.c.state == WindowState.COMMITTED, ~_is_in_flight(now))
+
+
 def _is_in_flight(now: datetime) -> ColumnElement[bool]:
     leased = exists().where(
         leases.c.name == literal(window_lease("")) + windows.c.window_id,
@@ -82,17 +89,16 @@ def owed(
 ) -> list[Window]:
     """What is owed now, oldest pin first; at most `limit`. Call `leases.drop_dead` before.
 
-    Windows that wait for a resource whose breaker is open stay out, except one as its probe when
-    that is due. `needs` is what every interview needs (a model's endpoint, a budget): while one of
-    its breakers is open, everything waits for one probe. Each probe is another window, so that one
-    that can never succeed does not keep the breaker open.
+    Windows that wait for a resource whose breaker is open stay out, but for one probe when that is
+    due. While a breaker of what all of them need (`needs`) is open, everything waits for one probe:
+    each time another window, so that one that never succeeds does not keep it open.
     """
     opened = breakers.open_resources(connection)
     needed = [opened[resource] for resource in needs if resource in opened]
     if needed:
         if max(needed) > now or _any_in_flight(connection, now=now):
             return []
-        return _oldest(connection, is_owed(now), limit=1, first=windows.c.failed_at.nulls_first())
+        return _oldest(connection, is_owed(now), limit=1, by=windows.c.failed_at.nulls_first())
     probes = [
         window
         for resource, probe_at in opened.items()
@@ -107,16 +113,12 @@ def owed(
 
 
 def _oldest(
-    connection: Connection,
-    chosen: ColumnElement[bool],
-    *,
-    limit: int,
-    first: ColumnElement[Any] | None = None,
+    connection: Connection, chosen: ColumnElement[bool], *, limit: int, by: _Order = None
 ) -> list[Window]:
     if limit <= 0:
         return []
     place = (windows.c.pinned_at, windows.c.node_id, windows.c.epoch, windows.c.cursor_from)
-    order = place if first is None else (first, *place)
+    order = place if by is None else (by, *place)
     rows = connection.execute(select(windows).where(chosen).order_by(*order).limit(limit))
     return [Window(**row._mapping) for row in rows]
 
