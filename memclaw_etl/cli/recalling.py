@@ -140,7 +140,8 @@ def print_hits(hits: "Sequence[Answer]") -> None:
             f"{hit['file']}:{where}",
             hit["memory_id"],
             f"score {hit['score']:.2f} = words {parts['bm25']:.2f} + meaning"
-            f" {parts['vector']:.2f} + nearby {parts['support']:.2f}",
+            f" {parts['vector']:.2f} + nearby {parts['support']:.2f}"
+            f" {parts['length']:+.2f} for its length",
             indent=3,
         )
 

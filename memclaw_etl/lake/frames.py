@@ -77,6 +77,7 @@ _ITEMS: _Columns = {
     "model": pl.String,
     "masker_version": pl.String,
     "flags": FLAGS,
+    "nearby": pl.String,  # words of the events around the evidence, for search
 }
 ITEMS = pl.Schema(_ITEMS)
 """One row per item of a window, in the merged report's order."""

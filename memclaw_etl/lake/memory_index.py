@@ -138,10 +138,28 @@ class MemoryIndex:
         _check_batch(rows, groups)
         return again(lambda: self._replace(rows, groups))
 
-    def full_text(self, text: str, *, scope: Scope, limit: int, columns: Sequence[str]) -> pa.Table:
-        """BM25 over `search_text`, best first, with `_score`; rows without any word are absent."""
-        query = self._table.search(text, query_type="fts", fts_columns="search_text")
-        return query.where(scope.predicate()).limit(limit).select([*columns, "_score"]).to_arrow()
+    def full_text(
+        self,
+        weighted: Sequence[tuple[str, float]],
+        *,
+        scope: Scope,
+        limit: int,
+        columns: Sequence[str],
+    ) -> pa.Table:
+        """BM25 over `search_text`, best first, with `_score`; rows without any word are absent.
+
+        Args:
+            weighted: texts of words, divided by blanks, each with the weight of its score. At least
+                one text has a word.
+            scope: whose rows.
+            limit: how many at most.
+            columns: what to give of each row.
+        """
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
+        words = memory_table.words_query(weighted)
+        query = self._table.search(words, query_type="fts").where(scope.predicate())
+        return query.limit(limit).select([*columns, "_score"]).to_arrow()
 
     def nearest(
         self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]

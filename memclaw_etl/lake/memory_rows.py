@@ -45,12 +45,15 @@ MEMORY_FIELDS = (
     pa.field("model", pa.string()),
     pa.field("masker_version", pa.string(), nullable=False),
     pa.field("window_keys", pa.list_(pa.string()), nullable=False),
+    pa.field("nearby", pa.string(), nullable=False),
+    pa.field("content_chars", pa.int64(), nullable=False),
     pa.field("search_text", pa.string(), nullable=False),
     pa.field("row_hash", pa.string(), nullable=False),
 )
 """What a caller gives per memory, besides the vector. `row_hash` covers all other fields.
 
-`first_epoch` and `first_seq` say where in the trail of `node_id` the memory begins.
+`first_epoch` and `first_seq` say where in the trail of `node_id` the memory begins. `search_text`
+holds the words that full-text search knows, made by the caller and divided by blanks.
 """
 
 

@@ -1,14 +1,14 @@
 """The LanceDB table behind the memory index. This is the only module that imports `lancedb`."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import lancedb
 import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree, IvfFlat, LabelList
-from lancedb.query import LanceVectorQueryBuilder
+from lancedb.query import BooleanQuery, LanceVectorQueryBuilder, MatchQuery, Occur
 from lancedb.table import LanceTable
 
 from memclaw_etl.errors import UsageError
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LanceTable", "add_indexes", "drop", "open_or_create", "rewrite", "vector_query"]
+__all__ = [
+    "LanceTable",
+    "add_indexes",
+    "drop",
+    "open_or_create",
+    "rewrite",
+    "vector_query",
+    "words_query",
+]
 
 TABLE = "memories"
 _AT_ONCE = timedelta(milliseconds=1)
@@ -34,6 +42,18 @@ _SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
     "node_ids": LabelList(),
     "ts_valid_end": BTree(),
 }
+
+
+SEARCH_TEXT = "search_text"
+_WORDS = FTS(
+    base_tokenizer="whitespace",
+    lower_case=False,
+    stem=False,
+    remove_stop_words=False,
+    ascii_folding=False,
+    max_token_length=100,
+)
+"""The words come stemmed from the caller (`memories.wording`); here they are only divided."""
 
 
 def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
@@ -54,8 +74,8 @@ def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
         raise UsageError("memory index: give a folder or an object-store URL")
     if not table.schema.field("memory_id").metadata:
         table.set_unenforced_primary_key("memory_id")
-    if not any(index.columns == ["search_text"] for index in table.list_indices()):
-        table.create_index("search_text", config=FTS())
+    if not any(index.columns == [SEARCH_TEXT] for index in table.list_indices()):
+        table.create_index(SEARCH_TEXT, config=_WORDS)
     return table
 
 
@@ -78,7 +98,7 @@ def rewrite(uri: str) -> None:
     old = database.open_table(TABLE)
     rows = old.search().to_batches()
     table = database.create_table(TABLE, data=rows, schema=old.schema, mode="overwrite")
-    table.create_index("search_text", config=FTS())
+    table.create_index(SEARCH_TEXT, config=_WORDS)
     table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
 
 
@@ -92,6 +112,16 @@ def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:
         partitions = math.isqrt(count)  # the default, one per 4,096 rows, probes nearly all
         config = IvfFlat(distance_type="cosine", num_partitions=partitions)
         table.create_index(VECTOR, config=config)
+
+
+def words_query(weighted: Sequence[tuple[str, float]]) -> BooleanQuery:
+    """A query for rows with any of these words, each text of words with the weight beside it."""
+    queries = [  # the defaults are declared in a way that mypy does not read
+        MatchQuery(text, SEARCH_TEXT, boost=weight)  # type: ignore[call-arg]
+        for text, weight in weighted
+        if text
+    ]
+    return BooleanQuery([(Occur.SHOULD, query) for query in queries])
 
 
 def vector_query(table: LanceTable, vector: "NDArray[np.float32]") -> LanceVectorQueryBuilder:

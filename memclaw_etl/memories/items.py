@@ -41,6 +41,8 @@ class Item:
     masker_version: str
     flags: tuple[str, ...] = ()
     """What is doubtful about it: figures or names that its evidence does not hold."""
+    nearby: str = ""
+    """Words of the events before and after its evidence, for search: masked, stemmed."""
 
     def __post_init__(self) -> None:
         """Refuse a naive time: it would be ordered by the machine's zone."""

@@ -2,13 +2,16 @@
 
 Candidates are the best of BM25 and of the vectors; the store filters both. A candidate's score is
 
-    z(bm25) + z(cosine) + support
+    z(bm25) + z(cosine) + support - length
 
 with z over the candidates, so that neither scale rules (reciprocal rank fusion throws the
 distances away and was clearly worse on the recall yardstick). Support is what memories that stand
 beside it in the same session score: answers often stand next to the words that were asked for.
+Length is what a long text pays: it holds many words that were not asked for, and takes the room of
+several short ones.
 """
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,12 +28,20 @@ from memclaw_etl.lake.memory_rows import CREATED_AT, VECTOR, Scope
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.rows import MEMORY_COLUMNS, memory_of
+from memclaw_etl.memories.wording import pairs, terms
 
 CANDIDATES = 200
 """How many each of the two searches may name."""
-SUPPORT = (0.3, 0.1)
+SUPPORT = (0.2, 0.1)
 """Share of the score that a neighbour lends at distance one and two."""
-_COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq")
+LENGTH_FREE_CHARS = 400
+LENGTH_SHARE = 0.7
+"""What each e-fold of characters beyond LENGTH_FREE_CHARS costs, in standard deviations."""
+PAIR_WEIGHT = 0.5
+"""Weight of two words that stand together against one word."""
+_COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq", "content_chars")
+_NO_WORD = "_"
+"""Stands in no text: a question of filler only is asked by its vector alone."""
 _HIT_COLUMNS = (*MEMORY_COLUMNS, CREATED_AT)
 
 Scores = NDArray[np.float64]
@@ -60,11 +71,15 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Parts of a score; they add up to it. `bm25` and `vector` are z-scores over the candidates."""
+    """Parts of a score; they add up to it. `bm25` and `vector` are z-scores over the candidates.
+
+    `length` is zero or negative.
+    """
 
     bm25: float
     vector: float
     support: float
+    length: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +115,15 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
         since=query.since,
     )
     limit = max(CANDIDATES, query.k)
+    words = terms(query.text) or [_NO_WORD]
+    weighted = [(" ".join(words), 1.0), (" ".join(pairs(words)), PAIR_WEIGHT)]
     words_columns = (*_COLUMNS, VECTOR)
     with ThreadPoolExecutor(max_workers=1) as beside:
-        words = beside.submit(
-            index.full_text, query.text, scope=scope, limit=limit, columns=words_columns
+        asked = beside.submit(
+            index.full_text, weighted, scope=scope, limit=limit, columns=words_columns
         )
         by_vector = index.nearest(vector, scope=scope, limit=limit, columns=_COLUMNS)
-        by_words = words.result()
+        by_words = asked.result()
     ranked = _rank(_candidates(by_words, by_vector, vector))
     return _hits(index, query, ranked)
 
@@ -118,6 +135,7 @@ class _Candidate:
     memory_id: str
     session: tuple[str, int, str]
     place: int
+    chars: int
     bm25: float
     cosine: float
 
@@ -135,6 +153,7 @@ def _candidates(by_words: pa.Table, by_vector: pa.Table, vector: Vectors) -> lis
             memory_id=memory_id,
             session=(row["node_id"], row["first_epoch"], row["session_id"] or ""),
             place=row["first_seq"],
+            chars=row["content_chars"],
             bm25=bm25.get(memory_id, 0.0),
             cosine=cosine[memory_id],
         )
@@ -152,12 +171,19 @@ def _rank(candidates: Sequence[_Candidate]) -> list[tuple[str, Explanation]]:
     """Score the candidates; best first, ties by id."""
     bm25 = _z([candidate.bm25 for candidate in candidates])
     cosine = _z([candidate.cosine for candidate in candidates])
-    support = _support(candidates, bm25 + cosine)
+    length = [_length_cost(candidate.chars) for candidate in candidates]
+    support = _support(candidates, bm25 + cosine + np.asarray(length))
+    parts = zip(bm25.tolist(), cosine.tolist(), support.tolist(), length, strict=True)
     explained = [
-        (candidate.memory_id, Explanation(float(bm25[i]), float(cosine[i]), float(support[i])))
-        for i, candidate in enumerate(candidates)
+        (candidate.memory_id, Explanation(*values))
+        for candidate, values in zip(candidates, parts, strict=True)
     ]
     return sorted(explained, key=lambda pair: (-_total(pair[1]), pair[0]))
+
+
+def _length_cost(chars: int) -> float:
+    """What a text of that length pays; zero for short ones, else negative."""
+    return -LENGTH_SHARE * max(0.0, math.log(max(chars, 1) / LENGTH_FREE_CHARS))
 
 
 def _z(values: Sequence[float]) -> Scores:
@@ -180,7 +206,7 @@ def _support(candidates: Sequence[_Candidate], scores: Scores) -> Scores:
 
 
 def _total(explanation: Explanation) -> float:
-    return explanation.bm25 + explanation.vector + explanation.support
+    return explanation.bm25 + explanation.vector + explanation.support + explanation.length
 
 
 def _hits(

@@ -45,6 +45,8 @@ class Memory:
     model: str | None
     masker_version: str
     window_keys: tuple[str, ...]
+    nearby: str = ""
+    """Words that stood around the oldest item, for search."""
 
     @property
     def node_ids(self) -> tuple[str, ...]:
@@ -101,6 +103,7 @@ def _memory(key: str, items: Collection[Item]) -> Memory:
         model=oldest.model,
         masker_version=oldest.masker_version,
         window_keys=tuple(sorted({item.window_key for item in ordered})),
+        nearby=oldest.nearby,
     )
 
 

@@ -94,8 +94,10 @@ def _answer(hit: Hit, files: Mapping[str, str]) -> Answer:
 
 def _fields(memory: Memory, files: Mapping[str, str]) -> dict[str, Any]:
     own = (memory.node_id, memory.evidence[0][1]) if memory.evidence else (memory.node_id, 0)
+    fields = asdict(memory)
+    del fields["nearby"]  # words for the index, not for readers
     return {
-        **asdict(memory),
+        **fields,
         "file": Path(files.get(memory.node_id, "")).name,
         "lines": sorted(
             {seq for node_id, epoch, seq, _ in memory.evidence if (node_id, epoch) == own}

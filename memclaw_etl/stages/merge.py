@@ -23,8 +23,9 @@ from memclaw_etl.stages.interview import read_reports
 from memclaw_etl.stages.report import Done
 from memclaw_etl.stages.said import masked_item, texts_of
 from memclaw_etl.stages.spending import book, open_purse
+from memclaw_etl.stages.surroundings import with_surroundings
 
-MERGE_VERSION = "2"
+MERGE_VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,9 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
     if before is not None and stands(bench, before, input_hash=input_hash):
         return unchanged(window, before)
     merged, usage = _merged(bench, window, interviewer, source)
-    chunk_of = _chunk_of(bench, chunks[window.window_id])
-    items = _items(bench.mask_session(window.tenant_id), merged, origin, chunk_of)
+    events = bench.files.read(chunks[window.window_id].path)
+    items = _items(bench.mask_session(window.tenant_id), merged, origin, _chunk_of(events))
+    items = with_surroundings(items, events)
     counts = {
         "items": len(items),
         "joined": merged.joined,
@@ -139,12 +141,12 @@ def input_hash_of(
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _chunk_of(bench: Bench, file: StageFile) -> dict[tuple[int, int], int]:
+def _chunk_of(events: pl.DataFrame) -> dict[tuple[int, int], int]:
     """(seq, part) -> chunk that holds the event as its own."""
-    frame = bench.files.read(file.path).filter(~pl.col("context"))
+    own = events.filter(~pl.col("context"))
     return {
         (seq, part): index
-        for seq, part, index in frame.select("seq", "part", "chunk_index").iter_rows()
+        for seq, part, index in own.select("seq", "part", "chunk_index").iter_rows()
     }
 
 
@@ -252,5 +254,6 @@ def items_in(frame: pl.DataFrame) -> list[Item]:
         del row["window_id"]
         row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
         row["flags"] = tuple(row.get("flags") or ())
+        row["nearby"] = row.get("nearby") or ""
         items.append(Item(**row))
     return items

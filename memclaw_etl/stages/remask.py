@@ -26,6 +26,7 @@ from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.stages import interview, mask, merge
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import write
+from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
 
 Files = Mapping[Stage, StageFile]
@@ -135,6 +136,7 @@ class _Work:
             personal_data=self._policy, known=KnownSecrets(is_told=is_distinct)
         )
         self._private: set[_Ref] = set()
+        self._events: pl.DataFrame | None = None
         self.done = Remasked()
         self.items: list[Item] | None = None
         """The new live items; None when there is no such file."""
@@ -147,6 +149,7 @@ class _Work:
     def files(self) -> dict[Stage, StageFile]:
         """The files after masking, durable; those whose rows stay as they are keep their path."""
         frames = {stage: self._bench.files.read(file.path) for stage, file in self._before.items()}
+        self._events = frames.get(Stage.MASKED_CHUNKS)
         for stage, frame in frames.items():
             for column in TEXT_COLUMNS[stage]:
                 self._session.continue_after(frame[column].drop_nulls())
@@ -175,13 +178,16 @@ class _Work:
     def _frame(self, stage: Stage, frame: pl.DataFrame, found: Counter[str]) -> pl.DataFrame:
         if stage is Stage.MERGED_REPORT:
             self.items = self._items(merge.items_in(frame), found)
+            if self._events is not None:
+                self.items = with_surroundings(self.items, self._events)
             return merge.frame_of(self.items, self._window)
         columns = TEXT_COLUMNS[stage]
         rows = [self._masked(row, columns, found) for row in frame.iter_rows(named=True)]
         if stage is Stage.MASKED_CHUNKS:
             rows = [self._finished_event(row, found) for row in rows]
-        else:
-            rows = [row for row in rows if not self._is_lost(row["summary"], row["evidence"])]
+            self._events = pl.DataFrame(rows, schema=_SCHEMAS[stage], orient="row")
+            return self._events
+        rows = [row for row in rows if not self._is_lost(row["summary"], row["evidence"])]
         return pl.DataFrame(rows, schema=_SCHEMAS[stage], orient="row")
 
     def _masked(

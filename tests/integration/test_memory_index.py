@@ -131,7 +131,7 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     assert len(stored(reader)) == 400
     put(index, some(1, "new and not yet indexed"))
     scope = memory_index.Scope(tenant_id="default")
-    found = reader.full_text("indexed", scope=scope, limit=5, columns=["content"])
+    found = reader.full_text([("index", 1.0)], scope=scope, limit=5, columns=["content"])
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
 
 
