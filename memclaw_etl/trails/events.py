@@ -180,7 +180,7 @@ class Header:
 Said = Event | QueueOp | Header
 
 
-class LineOutcome(msgspec.Struct, frozen=True):
+class LineOutcome(msgspec.Struct, frozen=True, gc=False):
     """What one physical line says on its own, before its window is known.
 
     A pure function of the line. `next_part` counts the records of the line so far; `whole` is False
