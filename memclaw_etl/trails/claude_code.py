@@ -147,10 +147,9 @@ def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:
 
 def _flagged(record: Record) -> str | None:
     """The reason that a flag of the line gives, if one is set."""
-    for flag, reason in _FLAG_NOISE.items():
-        if record.get(flag) is True:
-            return reason
-    return None
+    if True not in [record.get(flag) for flag in _FLAG_NOISE]:
+        return None
+    return next((why for flag, why in _FLAG_NOISE.items() if record.get(flag) is True), None)
 
 
 def _judge_reply(record: Record, *, seq: int, part: int) -> Event | str:

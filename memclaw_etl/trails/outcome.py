@@ -61,4 +61,4 @@ def outcome_of(
 
 def odd_fields_of(record: dict[str, object], known: frozenset[str]) -> list[str]:
     """The fields of a record that no rule knows, as they may stand in reports."""
-    return [] if record.keys() <= known else sorted(map(plain_name, record.keys() - known))
+    return [] if known.issuperset(record) else sorted(map(plain_name, record.keys() - known))

@@ -131,7 +131,9 @@ def decode_rows(folder: Path) -> list[Row]:
         rows.append((f"{name}: events", call(trail) / taken[name], "events/s"))
     if client:
         rows.append(("ours is faster by (bytes)", taken["caura-client"] / taken["ours"], "x"))
-        ours, theirs = (row[1] for row in rows if row[0] in ("ours: events", "caura-client: events"))
+        ours, theirs = (
+            row[1] for row in rows if row[0] in ("ours: events", "caura-client: events")
+        )
         rows.append(("ours is faster by (events)", ours / theirs, "x"))
     rows.append(("read_lines alone", megabytes / seconds(lambda: split_lines(trail)), "MB/s"))
     rows.append(("orjson alone", megabytes / seconds(lambda: parse_alone(trail)), "MB/s"))
