@@ -6,23 +6,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memclaw_etl.interview.model_purse import DAY_BUDGET
-from memclaw_etl.lake.ledger import Ledger, Stage, Window, breakers, ledger_frame, results
+from memclaw_etl.lake.ledger import breakers, ledger_frame
 from memclaw_etl.service import checks, planning
 from memclaw_etl.service.audit import audit
-from memclaw_etl.service.home import open_home
-from memclaw_etl.settings import SourceSettings, load_settings
-from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.sitting import FALLBACK
 from tests.asking import MODEL
-from tests.conftest import Clock
 from tests.ledger_rows import again
+from tests.modelled import changed, counts, home, server
 from tests.openai_server import Call, ModelServer, Reply, honest
 from tests.staged import Home, states
 from tests.trail_lines import joined, prompt, reply
@@ -31,43 +27,7 @@ ROOT = Path(__file__).parents[2]
 STALL = "Please decide about topic c 0."
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer().running() as running:
-        yield running
-
-
-def opened(path: Path, clock: Clock, server: ModelServer, **overrides: Any) -> Bench:
-    model = {"name": MODEL, "base_url": server.url, "max_retries": 0, "timeout_s": 5.0}
-    model |= overrides.pop("model", {})
-    bench = open_home(
-        load_settings(
-            path / "home",
-            sources=[SourceSettings(kind="claude_code", root=path / "trails")],
-            interviewer="openai",
-            model=model,
-            **overrides,
-        )
-    )
-    bench.__dict__["ledger"] = Ledger(bench.ledger.engine, bench.ledger.ledger_id, clock)
-    return bench
-
-
-@pytest.fixture
-def home(tmp_path: Path, clock: Clock, server: ModelServer) -> Home:
-    (tmp_path / "trails").mkdir()
-    return Home(opened(tmp_path, clock, server), clock, tmp_path / "trails")
-
-
-def changed(home: Home, server: ModelServer, **overrides: Any) -> Home:
-    """The same home in another process, with other settings."""
-    bench = opened(home.trails.parent, home.clock, server, **overrides)
-    return Home(bench, home.clock, home.trails, runs=100)
-
-
-def counts(home: Home, one: Window, stage: Stage = Stage.MINI_REPORTS) -> dict[str, Any]:
-    with home.ledger.read() as tx:
-        return dict(results.current(tx, [one.window_id], stage)[one.window_id].counts)
+__all__ = ["home", "server"]
 
 
 def test_a_model_makes_memories_and_every_figure_is_kept(home: Home, server: ModelServer) -> None:
