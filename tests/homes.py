@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import ahocorasick_rs
 import lancedb
 import orjson
 import polars as pl
@@ -90,14 +91,18 @@ def forms(secret: str) -> list[bytes]:
 
 def holding(home: Path, secrets: Iterable[str]) -> dict[str, set[str]]:
     """Which secret stands in which file (or in a version of the index)."""
-    looked_for = {secret: forms(secret) for secret in secrets}
+    shapes = [(shape, secret) for secret in secrets for shape in forms(secret)]
+    automaton = ahocorasick_rs.BytesAhoCorasick([shape for shape, _ in shapes])
     found: dict[str, set[str]] = {}
-    places = [
-        (str(path.relative_to(home)), content) for path in files(home) for content in contents(path)
-    ]
-    places += [("index version", content) for content in index_versions(home)]
-    for place, content in places:
-        for secret, shapes in looked_for.items():
-            if any(shape in content for shape in shapes):
-                found.setdefault(secret, set()).add(place)
+    for place, content in _places(home):
+        for number, _, _ in automaton.find_matches_as_indexes(content, overlapping=True):
+            found.setdefault(shapes[number][1], set()).add(place)
     return found
+
+
+def _places(home: Path) -> Iterator[tuple[str, bytes]]:
+    for path in files(home):
+        for content in contents(path):
+            yield str(path.relative_to(home)), content
+    for content in index_versions(home):
+        yield "index version", content

@@ -197,7 +197,7 @@ SERVICES = (
     ),
     Shape(
         "hook-url",
-        ("hooks.slack.com/",),
+        ("hooks.slack.com/", "hooks.slack-gov.com/"),
         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_]{20,80}",
     ),
     Shape(
