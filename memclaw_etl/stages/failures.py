@@ -17,7 +17,7 @@ from memclaw_etl.errors import (
     UsageError,
     WindowError,
 )
-from memclaw_etl.lake.ledger import Ledger, Stage, Window, leases, windows
+from memclaw_etl.lake.ledger import Ledger, Stage, Window, failing, leases
 from memclaw_etl.masking import open_masker
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.report import Failed
@@ -98,23 +98,23 @@ def _change_window(
     limits: Limits,
 ) -> None:
     if isinstance(error, UsageError):
-        windows.fail_by_usage(
+        failing.fail_by_usage(
             tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             retry_delay_s=limits.retry_delay_s,
         )  # fmt: skip
     elif isinstance(error, SurroundingsError):
-        windows.fail_by_surroundings(
+        failing.fail_by_surroundings(
             tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             resource=error.resource, retry_delay_s=limits.retry_delay_s,
             retry_delay_max_s=limits.retry_delay_max_s, not_before=error.not_before,
         )  # fmt: skip
     elif error.retry is Retry.REREAD:
-        windows.fail_as_rewritten(
+        failing.fail_as_rewritten(
             tx, window, stage=stage, code=error.code, message=message_of(error), now=now
         )
     else:
         at_once = isinstance(error, InvariantError)
-        windows.fail_by_own_fault(
+        failing.fail_by_own_fault(
             tx, window, stage=stage, code=error.code, message=message_of(error), now=now,
             max_attempts=1 if at_once else limits.max_attempts,
             retry_delay_s=limits.retry_delay_s,

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from memclaw_etl.lake.ledger import Ledger, Node, nodes
+from memclaw_etl.lake.ledger import Ledger, Node, nodes, windows
 from memclaw_etl.trails.discovery import Source
 from memclaw_etl.trails.stores import split_path
 
@@ -11,7 +11,10 @@ from memclaw_etl.trails.stores import split_path
 def note_vanished(
     ledger: Ledger, source: Source, present: Collection[str], *, unlisted: Collection[Path]
 ) -> list[tuple[str, str]]:
-    """Mark the nodes of a source whose trail is gone; (node id, message) of each.
+    """Mark the nodes of a source whose trail is gone; (node id, message) of what is news.
+
+    Agents delete old transcripts: a trail that is gone is reported once, and again only as long as
+    a window of it waits.
 
     Args:
         ledger: where the nodes are.
@@ -22,6 +25,7 @@ def note_vanished(
     root = str(source.root.resolve())
     with ledger.read() as tx:
         known = nodes.all_nodes(tx, tenant_id=source.tenant_id)
+        waiting = windows.nodes_that_wait(tx)
     gone = [
         node
         for node in known
@@ -35,7 +39,12 @@ def note_vanished(
         with ledger.write() as tx:
             for node in changed:
                 nodes.change(tx, node, problem_code="vanished", problem=_what_happened(node))
-    return [(node.node_id, _message(node)) for node in gone]
+    news = [
+        node
+        for node in gone
+        if node.problem_code != "vanished" or (node.tenant_id, node.node_id) in waiting
+    ]
+    return [(node.node_id, _message(node)) for node in news]
 
 
 def _is_gone(real_path: Path, unlisted: Collection[Path]) -> bool:

@@ -14,6 +14,7 @@ from memclaw_etl.lake.ledger import (
     WindowState,
     commit,
     decisions,
+    failing,
     leases,
     nodes,
     results,
@@ -173,9 +174,9 @@ def test_a_failure_of_a_persons_run_leaves_the_skipped_hole(ledger: Ledger, faul
     said = {"stage": "masked_chunks", "code": "c", "message": "m", "now": ledger.now()}
     with ledger.write() as tx:
         if fault == "own":
-            windows.fail_by_own_fault(tx, taken, **said, max_attempts=3, retry_delay_s=1)  # type: ignore[arg-type]
+            failing.fail_by_own_fault(tx, taken, **said, max_attempts=3, retry_delay_s=1)  # type: ignore[arg-type]
         else:
-            windows.fail_by_surroundings(
+            failing.fail_by_surroundings(
                 tx, taken, **said, resource="r", retry_delay_s=1, retry_delay_max_s=9  # type: ignore[arg-type]
             )  # fmt: skip
     assert again(ledger, pinned[0]).state is WindowState.SKIPPED

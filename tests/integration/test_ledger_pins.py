@@ -14,6 +14,7 @@ from memclaw_etl.lake.ledger import (
     WindowState,
     batches,
     decisions,
+    failing,
     nodes,
     open_ledger,
     pins,
@@ -253,7 +254,7 @@ def test_a_rewritten_window_passes_its_claims_on(ledger: Ledger) -> None:
     _, lost = pin(ledger, add_node(ledger, "a"), ["uuid:1"])
     _, copy = pin(ledger, add_node(ledger, "b"), ["uuid:1"])
     with ledger.write() as tx:
-        windows.fail_as_rewritten(
+        failing.fail_as_rewritten(
             tx, lost, stage="masked_chunks", code="TrailRewritten", message="m", now=ledger.now()
         )
     assert again(ledger, lost).state is WindowState.REWRITTEN

@@ -15,6 +15,7 @@ from memclaw_etl.lake.ledger import (
     WindowState,
     batches,
     breakers,
+    failing,
     leases,
     windows,
 )
@@ -53,12 +54,12 @@ def fail(
     with ledger.write() as tx:
         leases.drop_dead(tx, now=ledger.now())
         if resource is None:
-            state = windows.fail_by_own_fault(
+            state = failing.fail_by_own_fault(
                 tx, stored, stage="mini_reports", code="Window", message="m", now=ledger.now(),
                 max_attempts=3, retry_delay_s=delay_s,
             )  # fmt: skip
         else:
-            state = windows.fail_by_surroundings(
+            state = failing.fail_by_surroundings(
                 tx, stored, stage="mini_reports", code="Surroundings", message="m",
                 resource=resource, now=ledger.now(), retry_delay_s=delay_s,
                 retry_delay_max_s=3600,
@@ -335,7 +336,7 @@ def test_a_breakers_delay_grows_to_its_maximum(ledger: Ledger, clock: Clock, fai
 def test_wrong_settings_do_not_spin_and_cost_no_attempt(ledger: Ledger, clock: Clock) -> None:
     (one,) = pin_many(ledger, 1)
     with ledger.write() as tx:
-        windows.fail_by_usage(
+        failing.fail_by_usage(
             tx, one, stage="mini_reports", code="Usage", message="m", now=clock.at,
             retry_delay_s=30,
         )  # fmt: skip
