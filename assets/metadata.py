@@ -129,6 +129,8 @@ def node_metadata(status: NodeStatus) -> Metadata:
         "windows quarantined": status.quarantined,
         "memories": status.items,
         "masked spans": status.masked_spans,
+        "llm tokens": status.llm_tokens,
+        "llm cost": status.llm_cost,
         "epoch": status.epoch,
         "source": status.source,
         "path": dg.MetadataValue.path(status.path),

@@ -65,7 +65,7 @@ def form_reminder(schema: Mapping[str, Any]) -> str:
     return f"The form of the answer, as a JSON Schema: {form}"
 
 
-LAYOUT: Final = "2"
+LAYOUT: Final = "1"
 """Raise it with every change of what `messages_for` builds around the events."""
 
 PROMPT_VERSION: Final = (

@@ -47,6 +47,8 @@ class NodeStatus:
     skipped: int
     items: int
     masked_spans: int
+    llm_tokens: int
+    llm_cost: float
     noise_lines: int
     quarantined_lines: int
     last_interview_at: datetime | None
@@ -62,6 +64,7 @@ class _Known:
     windows: Mapping[tuple[str, str, int], Sequence[Window]]
     watermarks: Mapping[tuple[str, str, int], Watermark]
     masked: Mapping[str, StageFile]
+    reports: Mapping[str, StageFile]
     items: Mapping[str, StageFile]
 
 
@@ -98,6 +101,7 @@ def _known(tx: Connection, every: Sequence[Window]) -> _Known:
         windows=by_epoch,
         watermarks=commit.all_watermarks(tx),
         masked=results.current(tx, ids, Stage.MASKED_CHUNKS),
+        reports=results.current(tx, ids, Stage.MINI_REPORTS),
         items=results.current(tx, ids, Stage.MERGED_REPORT),
     )
 
@@ -110,6 +114,8 @@ def _status(node: Node, known: _Known) -> NodeStatus:
     states = Counter(window.state for window in ordered)
     masked = [known.masked[one.window_id] for one in ordered if one.window_id in known.masked]
     items = [known.items[one.window_id] for one in ordered if one.window_id in known.items]
+    said = [known.reports[one.window_id] for one in ordered if one.window_id in known.reports]
+    asked = [*said, *items]  # a model may help with the merge, too
     return NodeStatus(
         tenant_id=node.tenant_id,
         node_id=node.node_id,
@@ -127,6 +133,8 @@ def _status(node: Node, known: _Known) -> NodeStatus:
         skipped=states[WindowState.SKIPPED],
         items=sum(file.row_count for file in items),
         masked_spans=sum(int(file.counts["masked_spans"]) for file in masked),
+        llm_tokens=sum(int(file.counts.get("llm_tokens", 0)) for file in asked),
+        llm_cost=round(sum(float(file.counts.get("llm_cost", 0)) for file in asked), 6),
         noise_lines=sum(window.noise_lines for window in ordered),
         quarantined_lines=sum(window.quarantined_lines for window in ordered),
         last_interview_at=stored.last_interview_at if stored else None,

@@ -34,6 +34,8 @@ class RunSummary:
     llm_calls: int = 0
     llm_cache_hits: int = 0
     llm_tokens: int = 0
+    llm_cost: float = 0.0
+    """In the currency of the settings' prices; 0 without prices."""
     trail_problems: int = 0
     problems: list[dict[str, str]] = field(default_factory=list)
     next_try_at: datetime | None = None
@@ -73,7 +75,9 @@ def _add_batches(bench: Bench, summary: RunSummary, batch_ids: Sequence[str]) ->
         worked = windows.by_ids(tx, sorted(ids))
         done = [window for window in worked if window.state is WindowState.COMMITTED]
         masked = results.current(tx, [one.window_id for one in done], Stage.MASKED_CHUNKS)
-        reports = results.current(tx, [one.window_id for one in done], Stage.MINI_REPORTS)
+        ids_done = [one.window_id for one in done]
+        reports = list(results.current(tx, ids_done, Stage.MINI_REPORTS).values())
+        reports += results.current(tx, ids_done, Stage.MERGED_REPORT).values()
         summary.next_try_at = windows.next_due(tx, now=bench.ledger.now())
         for batch in batch_ids:
             counts = batches.counts_of(tx, batch)
@@ -95,10 +99,11 @@ def _add_batches(bench: Bench, summary: RunSummary, batch_ids: Sequence[str]) ->
         summary.events += int(file.counts["events"])
         summary.chunks += int(file.counts["chunks"])
         summary.masked_spans += int(file.counts["masked_spans"])
-    for file in reports.values():
-        summary.llm_calls += int(file.counts["llm_calls"])
-        summary.llm_cache_hits += int(file.counts["llm_cache_hits"])
-        summary.llm_tokens += int(file.counts["llm_tokens"])
+    for file in reports:
+        summary.llm_calls += int(file.counts.get("llm_calls", 0))
+        summary.llm_cache_hits += int(file.counts.get("llm_cache_hits", 0))
+        summary.llm_tokens += int(file.counts.get("llm_tokens", 0))
+        summary.llm_cost += float(file.counts.get("llm_cost", 0))
 
 
 def _has_failed(window: Window) -> bool:
