@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -179,11 +180,19 @@ def look(
     budget: Budget | None = None,
     on_trail: Callable[[int, int], None] = no_progress,
 ) -> Scan:
-    """Look at the sources (default: those of the settings) and pin what is new."""
-    chosen = bench.settings.sources if sources is None else sources
+    """Look at the sources (default: those of the settings) and pin what is new.
+
+    A relative root in the settings is meant from the home, whatever the process's folder is.
+    """
+    settings = bench.settings
+    chosen = (
+        [source_of(one, base=settings.home) for one in settings.sources]
+        if sources is None
+        else [source_of(one) for one in sources]
+    )
     return scan(
         bench.ledger,
-        [source_of(one) for one in chosen],
+        chosen,
         bench.settings.limits,
         machine12=this_machine(bench.settings),
         flush=flush,
@@ -198,11 +207,12 @@ def tick_budget(bench: Bench) -> Budget:
     return Budget(seconds=limits.tick_budget_s, read_bytes=limits.tick_budget_bytes)
 
 
-def source_of(settings: SourceSettings) -> Source:
-    """A source as discovery takes it."""
+def source_of(settings: SourceSettings, *, base: Path | None = None) -> Source:
+    """A source as discovery takes it; a relative root is meant from `base`, else from here."""
+    root = settings.root.expanduser()
     return Source(
         kind=TrailKind(settings.kind),
-        root=settings.root.expanduser(),
+        root=root if base is None else base / root,
         include=settings.include,
         tenant_id=settings.tenant_id,
         fleet_id=settings.fleet_id,
