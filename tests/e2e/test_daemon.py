@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from memclaw_etl.lake.ledger import WindowState
-from tests.crash.harness import Lab, assert_whole, daemon, dagster_runs, turns, wait_until
+from tests.crash.harness import MACHINE, Lab, assert_whole, daemon, dagster_runs, turns, wait_until
 from tests.trail_lines import dumped, reply
 
 pytestmark = [pytest.mark.crash, pytest.mark.e2e]
 
 A, B, C = "ferry-a", "ferry-b", "ferry-c"
 KILLED = 5
+LIMITS = {"window_events": 6, "batch_windows": 4, "trickle_events": 2}
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Home:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """Five runs were killed in their work, and the trails have grown; then the daemon starts."""
-    lab = Lab(tmp_path_factory.mktemp("daemon"), limits={"window_events": 6, "batch_windows": 1})
+    lab = Lab(tmp_path_factory.mktemp("daemon"), limits=dict(LIMITS, batch_windows=1))
     lab.append(A, turns(0, 15, session=A))
     lab.append(B, turns(0, 7, session=B))
     lab.watch_trails(interviewer="verbatim")
@@ -39,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
             run.kill()
             run.communicate(timeout=30)
     lab.append(A, turns(20, 5, session=A))
-    lab.limits["batch_windows"] = 4
+    lab.limits = dict(LIMITS)
     with daemon(lab):
         yield Home(lab, started_with)
 
@@ -53,7 +54,14 @@ def working(lab: Lab) -> int:
 
 
 def all_done(lab: Lab) -> bool:
-    return set(lab.look().states) <= {WindowState.COMMITTED, WindowState.NOISE}
+    """Every window is committed, and every trail at its end."""
+    seen = lab.look()
+    at_end = {
+        f"cc:{MACHINE}:{path.stem}": (0, path.read_bytes().count(b"\n") - 1)
+        for path in lab.trails.glob("*.jsonl")
+    }
+    finished = set(seen.states) <= {WindowState.COMMITTED, WindowState.NOISE}
+    return finished and seen.frontiers == at_end
 
 
 def test_everything_commits_after_five_killed_runs(home: Home) -> None:
