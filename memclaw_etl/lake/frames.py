@@ -78,6 +78,7 @@ _ITEMS: _Columns = {
     "masker_version": pl.String,
     "flags": FLAGS,
     "nearby": pl.String,  # words of the events around the evidence, for search
+    "identities": pl.List(pl.String),  # of the events of the evidence
 }
 ITEMS = pl.Schema(_ITEMS)
 """One row per item of a window, in the merged report's order."""

@@ -43,6 +43,8 @@ class Item:
     """What is doubtful about it: figures or names that its evidence does not hold."""
     nearby: str = ""
     """Words of the events before and after its evidence, for search: masked, stemmed."""
+    identities: tuple[str, ...] = ()
+    """Identities of the events of its evidence: what a tombstone names, in any copy of a trail."""
 
     def __post_init__(self) -> None:
         """Refuse a naive time: it would be ordered by the machine's zone."""
@@ -62,8 +64,22 @@ def group_key(item: Item) -> str:
     Items with one key say the same thing in the same scope: same tenant, namespace and memory type,
     and the same content apart from case and white space.
     """
-    identity = " ".join(item.content.casefold().split())
-    return _sha1(item.tenant_id, item.namespace, item.memory_type, identity)
+    return _sha1(item.tenant_id, item.namespace, item.memory_type, folded(item.content))
+
+
+def scope_of(item: Item) -> str:
+    """Whose memories an item can be compared with: its tenant and namespace."""
+    return f"{item.tenant_id}/{item.namespace}"
+
+
+def folded(content: str) -> str:
+    """A text without what makes no difference: case and white space."""
+    return " ".join(content.casefold().split())
+
+
+def text_hash(content: str) -> str:
+    """Names a text, apart from case and white space, where it must not be stored itself."""
+    return hashlib.sha256(folded(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _sha1(*parts: str) -> str:

@@ -2,15 +2,19 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 
-from memclaw_etl.memories.items import Item, group_key
+from memclaw_etl.memories.items import Item, folded, group_key, scope_of, text_hash
+from memclaw_etl.memories.relate import Edge, Kind, Said, edges
 
 Evidence = tuple[str, int, int, int]
 """(node_id, epoch, seq, part) of one event."""
 
+ACTIVE, SUPERSEDED = "active", "superseded"
+VERBATIM = "verbatim"
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -21,6 +25,7 @@ class Memory:
     Wording and provenance (fleet, node, agent, session, section, title, interviewer, versions) are
     those of the oldest item; evidence, item ids and window keys are united over all items and
     sorted. `ts_valid_start` is the earliest and `ts_valid_end` the latest event time, if known.
+    A memory that another one superseded was valid until that one began.
     """
 
     memory_id: str
@@ -47,6 +52,11 @@ class Memory:
     window_keys: tuple[str, ...]
     nearby: str = ""
     """Words that stood around the oldest item, for search."""
+    supersedes: tuple[str, ...] = ()
+    """Ids of the memories whose place it took, sorted."""
+    superseded_by: str | None = None
+    superseded_why: str | None = None
+    """The rule that decided (`memories.relate`)."""
 
     @property
     def node_ids(self) -> tuple[str, ...]:
@@ -60,29 +70,154 @@ class Memory:
         return min(own, default=(0, 0))
 
 
-def resolve(items: Iterable[Item]) -> list[Memory]:
-    """Give one memory per group of items, ordered by group key.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rulings:
+    """What people have decided about one ledger's memories. Empty: nothing."""
 
-    The result is a function of the set of items alone: any order and any batching of the same items
-    (a group always whole) gives the same memories, and an item given twice counts once.
+    apart: frozenset[str] = frozenset()
+    """Ids of relations (`Edge.edge_id`) that a person undid: such statements stand side by side."""
+    forgotten_events: frozenset[tuple[str, str]] = frozenset()
+    """(tenant_id, identity of an event) whose statements must not come back in any wording."""
+    forgotten_texts: frozenset[tuple[str, str]] = frozenset()
+    """(tenant_id, `text_hash`) of statements that must not come back from any event."""
+
+    def forgets(self, item: Item) -> bool:
+        """Whether a tombstone lies over what the item rests on or says."""
+        if not (self.forgotten_events or self.forgotten_texts):
+            return False
+        tenant = item.tenant_id
+        return (tenant, text_hash(item.content)) in self.forgotten_texts or any(
+            (tenant, identity) in self.forgotten_events for identity in item.identities
+        )
+
+
+NO_RULINGS = Rulings()
+
+
+def resolve(items: Iterable[Item], rulings: Rulings = NO_RULINGS) -> list[Memory]:
+    """Give the memories that a set of items makes, ordered by group key and id.
+
+    The result is a function of the set of items and the rulings alone: any order and any batching
+    (everything that is related always together) gives the same memories, and an item given twice
+    counts once. In each component of related statements, items come in by event time; each one
+
+    - joins a living memory that says the same (NOOP, its evidence counts),
+    - takes the place of living memories that it updates or contradicts (they end where it begins),
+    - or stands beside them (ADD).
+
+    What was superseded and is said again later becomes a new memory.
     """
     groups: defaultdict[str, set[Item]] = defaultdict(set)
     for item in items:
-        groups[group_key(item)].add(item)
-    return [_memory(key, groups[key]) for key in sorted(groups)]
+        if not rulings.forgets(item):
+            groups[group_key(item)].add(item)
+    links = _links(groups, rulings)
+    memories = [
+        memory
+        for component in _components(sorted(groups), links)
+        for memory in _live(chain.from_iterable(groups[key] for key in component), links)
+    ]
+    return sorted(memories, key=lambda memory: (memory.group_key, memory.memory_id))
 
 
-def _memory(key: str, items: Collection[Item]) -> Memory:
-    """Join the items of one group."""
-    ordered = sorted(items, key=_age)
-    oldest = ordered[0]
+def said_by(item: Item) -> Said | None:
+    """What an item can be related by; None for raw events, which are joined by identity only."""
+    if item.interviewer == VERBATIM:
+        return None
+    return Said(scope_of(item), item.memory_type, folded(item.content))
+
+
+_Links = Mapping[str, Mapping[str, Edge]]
+
+
+def _links(groups: Mapping[str, Collection[Item]], rulings: Rulings) -> _Links:
+    """Related groups of each group, by key."""
+    said = {key: one for key in groups if (one := _said(groups[key])) is not None}
+    links: defaultdict[str, dict[str, Edge]] = defaultdict(dict)
+    for edge in edges(said):
+        if edge.edge_id not in rulings.apart:
+            links[edge.left][edge.right] = links[edge.right][edge.left] = edge
+    return links
+
+
+def _said(items: Collection[Item]) -> Said | None:
+    """What a group can be related by, if any of its items can."""
+    return next((one for item in items if (one := said_by(item)) is not None), None)
+
+
+def _components(keys: Sequence[str], links: _Links) -> Iterator[list[str]]:
+    """Groups that are related over any number of steps."""
+    seen: set[str] = set()
+    for start in keys:
+        if start in seen:
+            continue
+        seen.add(start)
+        component = [start]
+        for key in component:
+            fresh = [other for other in links.get(key, ()) if other not in seen]
+            seen.update(fresh)
+            component += fresh
+        yield component
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A memory while its component is being resolved."""
+
+    items: list[Item]
+    keys: set[str]
+    replaced: list["_Draft"] = field(default_factory=list)
+    successor: "_Draft | None" = None
+    why: str | None = None
+    until: datetime | None = None
+
+
+def _live(items: Iterable[Item], links: _Links) -> list[Memory]:
+    """The memories of one component."""
+    drafts: list[_Draft] = []
+    for item in sorted(items, key=_age):
+        _take_in(item, drafts, links)
+    return [_memory(draft) for draft in drafts]
+
+
+def _take_in(item: Item, drafts: list[_Draft], links: _Links) -> None:
+    """ADD, UPDATE, NOOP or INVALIDATE: what one more item does to the drafts."""
+    key = group_key(item)
+    near = links.get(key, {})
+    living = [draft for draft in drafts if draft.successor is None]
+    draft = next((one for one in living if key in one.keys), None) or next(
+        (one for one in living if _kinds(near, one) == {Kind.SAME}), None
+    )
+    if draft is None:
+        draft = _Draft([], set())
+        drafts.append(draft)
+    draft.items.append(item)
+    draft.keys.add(key)
+    if item.ts_start is None:
+        return  # nobody knows what it came after
+    for other in living:
+        kinds = _kinds(near, other) - {Kind.SAME}
+        if other is not draft and kinds:
+            edge = min(near[one] for one in other.keys if one in near if near[one].kind in kinds)
+            other.successor, other.why, other.until = draft, edge.reason, item.ts_start
+            draft.replaced.append(other)
+
+
+def _kinds(near: Mapping[str, Edge], draft: _Draft) -> set[str]:
+    return {near[key].kind for key in draft.keys if key in near}
+
+
+def _memory(draft: _Draft) -> Memory:
+    """Join the items of one draft; the first one is the oldest."""
+    oldest, ordered = draft.items[0], draft.items
     times = [ts for item in ordered for ts in (item.ts_start, item.ts_end) if ts is not None]
     evidence = {
         (item.node_id, item.epoch, seq, part) for item in ordered for seq, part in item.evidence
     }
+    successor = draft.successor
     return Memory(
         memory_id=memory_id_for(oldest),
-        group_key=key,
+        group_key=group_key(oldest),
         tenant_id=oldest.tenant_id,
         namespace=oldest.namespace,
         fleet_id=oldest.fleet_id,
@@ -96,14 +231,17 @@ def _memory(key: str, items: Collection[Item]) -> Memory:
         item_ids=tuple(sorted({item.item_id for item in ordered})),
         evidence=tuple(sorted(evidence)),
         ts_valid_start=min(times, default=None),
-        ts_valid_end=max(times, default=None),
-        status="active",
+        ts_valid_end=draft.until if successor else max(times, default=None),
+        status=SUPERSEDED if successor else ACTIVE,
         interviewer=oldest.interviewer,
         prompt_version=oldest.prompt_version,
         model=oldest.model,
         masker_version=oldest.masker_version,
         window_keys=tuple(sorted({item.window_key for item in ordered})),
         nearby=oldest.nearby,
+        supersedes=tuple(sorted(memory_id_for(one.items[0]) for one in draft.replaced)),
+        superseded_by=memory_id_for(successor.items[0]) if successor else None,
+        superseded_why=draft.why,
     )
 
 
@@ -117,6 +255,10 @@ def memory_id_for(oldest: Item) -> str:
     return "mem_" + hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
 
 
-def _age(item: Item) -> tuple[datetime, str, str]:
-    """Event time first, unknown times last, then the id; the rest makes the order total."""
-    return (item.ts_start or _LATEST, item.item_id, repr(item))
+def _age(item: Item) -> tuple[datetime, str, int, tuple[tuple[int, int], ...], str, str]:
+    """Event time first, unknown times last, then the place in the trail, then the id.
+
+    The rest makes the order total.
+    """
+    at = item.ts_start or _LATEST
+    return (at, item.node_id, item.epoch, item.evidence[:1], item.item_id, repr(item))

@@ -17,7 +17,7 @@ from memclaw_etl.memories.wording import pairs, terms
 
 MEMORY_COLUMNS = tuple(field.name for field in fields(Memory))
 """What `memory_of` reads."""
-_LISTS = ("item_ids", "window_keys")
+_LISTS = ("item_ids", "window_keys", "supersedes")
 
 
 def rows_of(memories: Sequence[Memory], embedder: Embedder, *, known: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.resolve import Memory, resolve
 from memclaw_etl.service.checks import Finding, leaks, ungrounded, wrong_watermarks
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.remember import live_items
+from memclaw_etl.stages.remember import live_items, rulings
 
 _FILE_STAGES = (Stage.MASKED_CHUNKS, Stage.MINI_REPORTS, Stage.MERGED_REPORT)
 
@@ -87,7 +87,8 @@ def _wrong_index(bench: Bench) -> Iterator[Finding]:
     with bench.ledger.read() as tx:
         groups = set(results.all_groups(tx))
     stored = all_memories(bench.index)
-    expected = {memory.memory_id: memory for memory in resolve(live_items(bench, groups))}
+    found = resolve(live_items(bench, groups), rulings(bench))
+    expected = {memory.memory_id: memory for memory in found}
     counts = Counter(memory.memory_id for memory in stored)
     for memory_id, count in counts.items():
         if count > 1:

@@ -16,7 +16,7 @@ from memclaw_etl.interview.report import MergedReport, MiniReport, ReportItem, U
 from memclaw_etl.lake.frames import ITEMS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, results
 from memclaw_etl.masking import MaskSession
-from memclaw_etl.memories.items import Item, group_key, item_id_for
+from memclaw_etl.memories.items import Item, group_key, item_id_for, scope_of
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.interview import read_reports
@@ -25,7 +25,7 @@ from memclaw_etl.stages.said import masked_item, texts_of
 from memclaw_etl.stages.spending import book, open_purse
 from memclaw_etl.stages.surroundings import with_surroundings
 
-MERGE_VERSION = "3"
+MERGE_VERSION = "4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def live_rows(items: Sequence[Item]) -> list[dict[str, str]]:
         {
             "item_id": item.item_id,
             "group_key": group_key(item),
-            "scope": f"{item.tenant_id}/{item.namespace}",
+            "scope": scope_of(item),
         }
         for item in items
     ]
@@ -239,6 +239,7 @@ def _row(item: Item, window: Window) -> dict[str, object]:
     row["window_id"] = window.window_id
     row["evidence"] = [{"seq": seq, "part": part} for seq, part in item.evidence]
     row["flags"] = list(item.flags)
+    row["identities"] = list(item.identities)
     return row
 
 
@@ -255,5 +256,6 @@ def items_in(frame: pl.DataFrame) -> list[Item]:
         row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
         row["flags"] = tuple(row.get("flags") or ())
         row["nearby"] = row.get("nearby") or ""
+        row["identities"] = tuple(row.get("identities") or ())
         items.append(Item(**row))
     return items

@@ -4,22 +4,34 @@ import hashlib
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from sqlalchemy import Connection
 
 from memclaw_etl.errors import BusyError
-from memclaw_etl.lake.ledger import Holder, Stage, StageFile, Window, batches, leases, results
+from memclaw_etl.lake.ledger import (
+    Holder,
+    Stage,
+    StageFile,
+    Window,
+    batches,
+    leases,
+    results,
+    statements,
+    tombstones,
+)
 from memclaw_etl.memories.items import Item, group_key
 from memclaw_etl.memories.publish import publish
-from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.memories.resolve import Rulings, resolve
 from memclaw_etl.stages import failures
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, unchanged
 from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.merge import read_items
+from memclaw_etl.stages.relate import relate
 from memclaw_etl.stages.report import Done, StageReport
 
-RESOLVE_VERSION = "1"
+RESOLVE_VERSION = "2"
 INDEX_LEASE = "index"
 """Held by who rewrites the whole index; nobody writes to any scope then."""
 SCOPE_LEASE = "scope:"
@@ -96,16 +108,30 @@ def _is_done(bench: Bench, window: Window, file: StageFile, before: StageFile | 
 
 
 def _publish(bench: Bench, groups: Collection[str]) -> dict[str, int]:
+    """Relate what is new, and resolve every component that was touched, in one commit."""
     if not groups:
         return {"added": 0, "updated": 0, "unchanged": 0, "deleted": 0}
-    memories = resolve(live_items(bench, groups))
-    replaced = publish(bench.index, bench.embedder, memories, groups=groups)
+    relate(bench, list(live_items(bench, groups)), items_of=partial(live_items, bench))
+    with bench.ledger.read() as tx:
+        component = statements.component(tx, groups)
+    memories = resolve(live_items(bench, component), rulings(bench))
+    replaced = publish(bench.index, bench.embedder, memories, groups=component)
+    with bench.ledger.write() as tx:
+        statements.drop_dead(tx, groups)
     return {
         "added": replaced.added,
         "updated": replaced.updated,
         "unchanged": replaced.unchanged,
         "deleted": replaced.deleted,
     }
+
+
+def rulings(bench: Bench) -> Rulings:
+    """What people have decided about memories."""
+    with bench.ledger.read() as tx:
+        under = tombstones.forgotten(tx)
+        apart = tombstones.undone(tx)
+    return Rulings(apart=apart, forgotten_events=under.events, forgotten_texts=under.texts)
 
 
 def live_items(bench: Bench, groups: Collection[str]) -> Iterator[Item]:

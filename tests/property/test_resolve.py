@@ -4,22 +4,48 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memclaw_etl.memories.items import group_key
-from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.memories.relate import edges
+from memclaw_etl.memories.resolve import resolve, said_by
 from tests.unit.memory_values import NOON, an_item
 
+CONTENTS = [
+    "The export timeout is 30 s",
+    "the export  timeout is 30 s",
+    "The export timeout is 60 s",
+    "The timeout of the export was raised from 30 s to 60 s",
+    "We retry on conflicts",
+    "We do not retry on conflicts",
+    "We use Redis for the cache",
+    "Redis is used for the cache",
+    "We use Memcached for the cache",
+    "Switched the cache from Memcached to Redis",
+    "Release 17 ships the cache",
+    "Release 18 ships the cache",
+]
 times = st.none() | st.integers(0, 5).map(lambda hours: NOON + timedelta(hours=hours))
 items = st.builds(
     an_item,
     seq=st.integers(0, 3),
-    content=st.sampled_from(["Use X", "use  x", "Use Y", "USE Y"]),
+    content=st.sampled_from(CONTENTS),
     attempt_id=st.sampled_from(["a1", "a2", "a3"]),
     node_id=st.sampled_from(["n1", "n2"]),
     namespace=st.sampled_from(["", "p"]),
     memory_type=st.sampled_from(["decision", "outcome"]),
+    interviewer=st.sampled_from(["heuristic", "heuristic", "verbatim"]),
     ts_start=times,
     ts_end=times,
 )
 many = st.lists(items, max_size=12)
+
+
+def components(given_items):
+    """Keys of groups that are related, over any number of steps: what is resolved together."""
+    said = {group_key(i): one for i in given_items if (one := said_by(i)) is not None}
+    of = {group_key(i): {group_key(i)} for i in given_items}
+    for edge in edges(said):
+        both = of[edge.left] | of[edge.right]
+        of.update(dict.fromkeys(both, both))
+    return {min(keys): keys for keys in of.values()}.values()
 
 
 @given(many.flatmap(lambda given: st.tuples(st.just(given), st.permutations(given))))
@@ -29,23 +55,42 @@ def test_the_order_of_the_items_does_not_matter(pair):
 
 
 @given(many)
-def test_groups_can_be_resolved_one_by_one(given_items):
-    by_group = {key: [i for i in given_items if group_key(i) == key]
-                for key in map(group_key, given_items)}  # fmt: skip
-    apart = [memory for key in sorted(by_group) for memory in resolve(by_group[key])]
-    assert apart == resolve(given_items)
+def test_components_can_be_resolved_one_by_one(given_items):
+    apart = [
+        memory
+        for keys in components(given_items)
+        for memory in resolve(i for i in given_items if group_key(i) in keys)
+    ]
+    assert sorted(apart, key=lambda m: (m.group_key, m.memory_id)) == resolve(given_items)
 
 
 @given(many)
-def test_every_item_and_every_evidence_ends_in_exactly_one_memory_of_its_group(given_items):
+def test_every_item_and_every_evidence_ends_in_a_memory(given_items):
     memories = resolve(given_items)
-    assert [memory.group_key for memory in memories] == sorted(set(map(group_key, given_items)))
     assert len({memory.memory_id for memory in memories}) == len(memories)
-    at = {memory.group_key: memory for memory in memories}
-    for item in given_items:
-        memory = at[group_key(item)]
-        assert item.item_id in memory.item_ids
-        assert {(item.node_id, item.epoch, s, p) for s, p in item.evidence} <= set(memory.evidence)
+    keys = set(map(group_key, given_items))
+    assert {memory.group_key for memory in memories} <= keys
+    evidence = {e for memory in memories for e in memory.evidence}
+    ids = {one for memory in memories for one in memory.item_ids}
+    assert ids == {item.item_id for item in given_items}
+    assert evidence == {
+        (i.node_id, i.epoch, seq, part) for i in given_items for seq, part in i.evidence
+    }
+
+
+@given(many)
+def test_what_is_superseded_names_what_took_its_place_and_back(given_items):
+    at = {memory.memory_id: memory for memory in resolve(given_items)}
+    for memory in at.values():
+        assert (memory.status == "superseded") == (memory.superseded_by is not None)
+        for older in memory.supersedes:
+            assert at[older].superseded_by == memory.memory_id
+        if memory.superseded_by:
+            newer = at[memory.superseded_by]
+            assert memory.memory_id in newer.supersedes
+            assert memory.superseded_why
+            assert (newer.tenant_id, newer.namespace) == (memory.tenant_id, memory.namespace)
+            assert newer.memory_type == memory.memory_type
 
 
 @given(many)

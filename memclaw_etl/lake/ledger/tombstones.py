@@ -1,0 +1,121 @@
+"""What people decided about memories: tombstones, and relations that were undone.
+
+They are rows of their own, apply whenever memories are resolved, and survive every re-run.
+"""
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, select, update
+
+from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing
+from memclaw_etl.lake.ledger.schema import decisions, tombstones
+from memclaw_etl.lake.ledger.schema_memories import forgotten_events
+
+UNDO, REDO = "undo_relation", "redo_relation"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Everything that tombstones lie over, of all tenants."""
+
+    events: frozenset[tuple[str, str]]
+    """(tenant_id, identity)"""
+    texts: frozenset[tuple[str, str]]
+    """(tenant_id, content hash)"""
+
+
+def forget(
+    connection: Connection,
+    *,
+    tenant_id: str,
+    memory_id: str,
+    content_hash: str,
+    identities: Collection[str],
+    reason: str,
+    erase: bool,
+    now: datetime,
+) -> str:
+    """Lay a tombstone over a text and the events that it rests on; returns its id.
+
+    Events that lie under an older tombstone stay there; to erase is never taken back.
+    """
+    tombstone_id = uuid.uuid4().hex
+    row = {
+        "tombstone_id": tombstone_id, "tenant_id": tenant_id, "memory_id": memory_id,
+        "content_hash": content_hash, "evidence": sorted(identities), "reason": reason,
+        "created_at": now,
+    }  # fmt: skip
+    insert_all(connection, tombstones, [row])
+    events = [
+        {
+            "tenant_id": tenant_id,
+            "identity": identity,
+            "tombstone_id": tombstone_id,
+            "is_erased": erase,
+        }
+        for identity in sorted(identities)
+    ]
+    insert_missing(connection, forgotten_events, events)
+    if erase:
+        for some in batched(sorted(identities)):
+            connection.execute(
+                update(forgotten_events)
+                .where(
+                    forgotten_events.c.tenant_id == tenant_id,
+                    forgotten_events.c.identity.in_(some),
+                )
+                .values(is_erased=True)
+            )
+    return tombstone_id
+
+
+def forgotten(connection: Connection) -> Forgotten:
+    """Everything under a tombstone."""
+    events = connection.execute(select(forgotten_events.c.tenant_id, forgotten_events.c.identity))
+    texts = connection.execute(select(tombstones.c.tenant_id, tombstones.c.content_hash))
+    return Forgotten(
+        frozenset((row.tenant_id, row.identity) for row in events),
+        frozenset((row.tenant_id, row.content_hash) for row in texts),
+    )
+
+
+def erased(connection: Connection, tenant_id: str) -> set[str]:
+    """Identities of the tenant's events of which no text may be stored."""
+    rows = connection.execute(
+        select(forgotten_events.c.identity).where(
+            forgotten_events.c.tenant_id == tenant_id, forgotten_events.c.is_erased
+        )
+    )
+    return {row.identity for row in rows}
+
+
+def rule(
+    connection: Connection,
+    edge_id: str,
+    *,
+    action: str,
+    tenant_id: str,
+    reason: str,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Record that a person undid a relation of two statements, or took that back."""
+    row = {
+        "decision_id": uuid.uuid4().hex, "tenant_id": tenant_id, "about": edge_id,
+        "action": action, "reason": reason, "actor": actor, "created_at": now,
+    }  # fmt: skip
+    insert_all(connection, decisions, [row])
+
+
+def undone(connection: Connection) -> frozenset[str]:
+    """Relations that a person undid last."""
+    rows = connection.execute(
+        select(decisions.c.about, decisions.c.action)
+        .where(decisions.c.action.in_([UNDO, REDO]))
+        .order_by(decisions.c.created_at, decisions.c.decision_id)
+    )
+    last = {row.about: row.action for row in rows}
+    return frozenset(edge_id for edge_id, action in last.items() if action == UNDO)
