@@ -21,7 +21,7 @@ class HeuristicInterviewer:
     """
 
     name: ClassVar[str] = "heuristic"
-    version: ClassVar[str] = "heuristic-1"
+    version: ClassVar[str] = "heuristic-2"
     model: ClassVar[str | None] = None
     max_per_section: ClassVar[int | None] = None
     near_overlap: ClassVar[float | None] = 0.85

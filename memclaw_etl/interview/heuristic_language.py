@@ -30,6 +30,23 @@ PRAISE: Final = re.compile(
     r"(?:[,!.:\s—-]|$)+",
     _I,
 )
+SIGN_OFF: Final = re.compile(
+    r"^(?:everything (?:should|is|looks|seems)\b[^.,;:]{0,40}|"
+    r"(?:all |you're |we're )?(?:ready|set)\b[^.,;:]{0,40}|"
+    r"(?:let me know|happy to|feel free|enjoy|glad)\b[^.;:]*)[.!]*$",
+    _I,
+)
+"""How replies take their leave; nothing in it outlives the turn."""
+INJECTED: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}\b(?:instructions?|rules?|prompts?|"
+    r"guidelines?|(?:said|written|told) (?:above|before))\b|"
+    r"^\W*(?:system|developer)(?: (?:prompt|message|note|override|instructions?))?\s*:|"
+    r"\b(?:new|updated) instructions? for\b|\byou are now (?:a|an|the|in)\b|"
+    r"\b(?:note|remember|record|store|report|save) (?:in|under|for) (?:every|all|each) "
+    r"(?:sections?|memor\w+|users?)\b|</?(?:system|instructions?|im_start|im_end)\b",
+    _I,
+)
+"""Words that talk to whoever reads the conversation, to make it say something: never noted."""
 OFFER: Final = re.compile(
     r"\b(?:should|shall|can|could) (?:i|we)\b|\bwould you (?:like|prefer)\b|\bdo you want\b|"
     r"\bwant me to\b|\blet me know\b|\bready (?:to|for)\b.*\?|\bthoughts\?|\bwhich (?:one|"

@@ -29,10 +29,16 @@ _BARE_HEADING = re.compile(
     r"issue))\W*$",
     re.IGNORECASE,
 )
-_PASTED = re.compile(r"^\s*(?:[➜$>#%─-╿⠀-⣿✔✗✘●{<]|'/\S.*'$|\[\w+\]|at \S+\(|\+|\d+\s{2,}|Error:)")
+_PASTED = re.compile(
+    r"^\s*(?:[➜$>#%─-╿⠀-⣿✔✗✘●{<]|'/\S.*'$|\[\w+\]|at \S+ ?\(|\+|\d+\s{2,}|Error:)"
+    # a line of code: it opens or closes something, or ends as no sentence does
+    r"|^\s*[\])}]+[;,)]*\s*$|[{;]\s*$|=>|^\s*[\w\"'.]+\s*[:=]\s*.*[,{\[(]\s*$"
+)
+_MARKER = re.compile(r"^\s*[-*•]\s+")
 ANSWER_CHARS: Final = 160
 OFFER_CHARS: Final = 170
 SHORTEST_WORDS: Final = 3
+LEAD_WORDS: Final = 8
 
 
 class Place(StrEnum):
@@ -79,10 +85,12 @@ def read_statements(
 def _from_prompt(
     event: MaskedEvent, before: MaskedEvent | None, *, citable: bool
 ) -> Iterator[Statement]:
-    lines = [line for line in event.content.split("\n") if not _PASTED.match(line)]
-    text = plain(" ".join(lines)) if any(line.strip() for line in lines) else plain(event.content)
+    lines = _own_words(event.content)
+    text = plain(" ".join(lines))
+    if not text and not language.INJECTED.search(event.content):
+        text = plain(event.content)
     offer = _offer(before) if before is not None and citable else ""
-    answers = bool(offer) and len(text) <= ANSWER_CHARS
+    answers = bool(offer) and 0 < len(text) <= ANSWER_CHARS
     if not answers and (language.ERRAND.match(text) or len(text.split()) < SHORTEST_WORDS):
         return
     opens = before is None
@@ -93,6 +101,16 @@ def _from_prompt(
     pieces = [text] if len(text) <= STATEMENT_CHARS else list(sentences("\n".join(lines)))
     for rank, piece in enumerate(packed(pieces, joint=" ", room=STATEMENT_CHARS)):
         yield Statement(piece, (event,), Place.PROMPT, Shape.PROSE, "", rank, opens=opens)
+
+
+def _own_words(content: str) -> list[str]:
+    """The lines that a person wrote.
+
+    No pasted code or console output, no line twice, none that talks to whoever reads along.
+    """
+    lines = dict.fromkeys(content.split("\n"))
+    own = (_MARKER.sub("", line) for line in lines if not _PASTED.search(line))
+    return [line for line in own if not language.INJECTED.search(line)]
 
 
 def _offer(reply: MaskedEvent) -> str:
@@ -118,7 +136,7 @@ def _texts(passage: Passage) -> Iterator[str]:
     label = _label(passage)
     room = STATEMENT_CHARS - len(label)
     if passage.shape is Shape.LIST:
-        items = [piece.rstrip(" .;,") for piece in passage.pieces]
+        items = [p.rstrip(" .;,") for p in passage.pieces if not language.INJECTED.search(p)]
         texts = packed(items, joint="; ", room=room)
     else:
         said = [s for s in map(language.without_praise, passage.pieces) if _tells(s)]
@@ -130,6 +148,10 @@ def _tells(sentence: str) -> bool:
     """The sentence says something that outlives its turn."""
     if language.PLAN.match(sentence) or len(sentence.split()) < SHORTEST_WORDS:
         return False
+    if language.SIGN_OFF.match(sentence) or language.INJECTED.search(sentence):
+        return False
+    if sentence.endswith(":") and len(sentence.split()) < LEAD_WORDS:
+        return False  # it only leads to a block of code that is not there
     return not (sentence.endswith("?") and language.OFFER.search(sentence))
 
 
