@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 HOME_DIR ?= .memclaw
-CODE := memclaw_etl assets sensors
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help run ui test test-all check format bench clean
@@ -26,10 +26,10 @@ ui: run ## open the Dagster UI on the home that `make run` filled
 	$(BIN)/memclaw-etl ui --home $(HOME_DIR)
 
 test: $(VENV)/installed ## run every test, and a bounded part of the slow ones
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 
 test-all: $(VENV)/installed ## run every test, the slow ones in full
-	MEMCLAW_TEST_ALL=1 $(BIN)/python -m pytest
+	MEMCLAW_TEST_ALL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 
 check: $(VENV)/installed ## format, lint, types, imports
 	$(BIN)/ruff format --check .
