@@ -221,8 +221,9 @@ def test_hostile_trails_store_none_of_their_instructions_and_none_of_their_times
     home.run(due)
     [(_, content)] = home.memories()
     assert content == "We use plan A."
-    rows = home.bench.memory_rows().to_pylist()
-    assert "1999" not in repr(rows)
+    [row] = home.bench.memory_rows().to_pylist()  # its other words are for search, never shown
+    assert row["ts_valid_start"].year == row["ts_valid_end"].year == 2026
+    assert "1999" not in row["content"] + row["title"]
     assert counts(home, due[0])["times_removed"] == 1
     assert counts(home, due[0])["items_dropped"] == 1
     assert checks.ungrounded(home.bench, due) == []
