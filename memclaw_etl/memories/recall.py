@@ -35,7 +35,7 @@ CANDIDATES = 200
 SUPPORT = (0.2, 0.1)
 """Share of the score that a neighbour lends at distance one and two."""
 LENGTH_FREE_CHARS = 400
-LENGTH_SHARE = 0.7
+LENGTH_SHARE = 1.0
 """What each e-fold of characters beyond LENGTH_FREE_CHARS costs, in standard deviations."""
 PAIR_WEIGHT = 0.5
 """Weight of two words that stand together against one word."""

@@ -74,19 +74,19 @@ def remask(bench: Bench, *, on_window: OnWindow | None = None) -> RemaskReport:
     """
     run_id = f"remask-{uuid.uuid4().hex}"
     report = RemaskReport(masker_version=bench.masker.version)
-    with _alone(bench, run_id):
+    with alone(bench, run_id):
         done = _remask_windows(bench, report, run_id=run_id, on_window=on_window)
         report.files_changed, report.statements_dropped = done.files_changed, done.rows_dropped
         report.spans_masked = dict(sorted(done.kinds.items()))
         report.answers_changed = _remask_answers(bench)
         _remask_ledger(bench, report)
-        report.files_removed = _remove_unnamed_files(bench)
-        _remove_old_rows(bench, run_id=run_id, is_last=not report.windows_busy)
+        report.files_removed = remove_unnamed_files(bench)
+        remove_old_rows(bench, run_id=run_id, is_last=not report.windows_busy)
     return report
 
 
 @contextmanager
-def _alone(bench: Bench, run_id: str) -> Iterator[None]:
+def alone(bench: Bench, run_id: str) -> Iterator[None]:
     """Hold the one lease of `remask`, and give back whatever is held at the end."""
     holder = Holder.here(run_id)
     with bench.ledger.write() as tx:
@@ -115,7 +115,7 @@ def _remask_windows(
     done = Remasked()
     report.memories_changed += _resolve(bench, run_id=run_id)
     for number, window in enumerate(due, start=1):
-        if _lease(bench, window, run_id=run_id):
+        if lease_window(bench, window, run_id=run_id):
             done.add(remask_window(bench, window, run_id=run_id))
         else:
             report.windows_busy += 1
@@ -132,7 +132,8 @@ def due_windows(bench: Bench) -> list[Window]:
         return list({window.window_id: window for window, _ in due_files(bench, tx)}.values())
 
 
-def _lease(bench: Bench, window: Window, *, run_id: str) -> bool:
+def lease_window(bench: Bench, window: Window, *, run_id: str) -> bool:
+    """Take the window's lease; False when a run has it."""
     name, holder = leases.window_lease(window.window_id), Holder.here(run_id)
     with bench.ledger.write() as tx:
         now = bench.ledger.now()
@@ -188,7 +189,7 @@ def _remask_ledger(bench: Bench, report: RemaskReport) -> None:
             unfinished.begin(tx, unfinished.REMASK)
 
 
-def _remove_unnamed_files(bench: Bench) -> int:
+def remove_unnamed_files(bench: Bench) -> int:
     """Stage files that the ledger does not name, except those of a window that a run works on."""
     found = list(bench.files.names())  # before the ledger is read: a run may name one meanwhile
     with bench.ledger.write() as tx:
@@ -203,7 +204,7 @@ def _remove_unnamed_files(bench: Bench) -> int:
     return len(gone)
 
 
-def _remove_old_rows(bench: Bench, *, run_id: str, is_last: bool) -> None:
+def remove_old_rows(bench: Bench, *, run_id: str, is_last: bool) -> None:
     """If anything was masked again: what index and ledger still hold of it on the disk."""
     with bench.ledger.read() as tx:
         is_begun = unfinished.is_begun(tx, unfinished.REMASK)

@@ -12,7 +12,7 @@ from memclaw_etl.errors import InvariantError, TrailRewrittenError, TrailUnreada
 from memclaw_etl.interview.chunks import Chunk, cut_chunks
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.lake.frames import MASKED_CHUNKS
-from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results
+from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results, tombstones
 from memclaw_etl.masking import Masked, MaskSession
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
@@ -85,6 +85,7 @@ def mask_window(bench: Bench, window: Window) -> Done:
     """Read exactly the pinned lines, mask every message whole, cut into chunks, and store them.
 
     Only events that the window owns are kept; copies in forks and resumed sessions are replays.
+    Events that a person had erased are left out.
     When the trail is gone or was rewritten since, the window's own stored file stands.
 
     Raises:
@@ -95,6 +96,7 @@ def mask_window(bench: Bench, window: Window) -> Done:
         owned = pins.owned_events(tx, window.window_id)
         node = nodes.get(tx, window.tenant_id, window.node_id)
         stored = results.current(tx, [window.window_id], Stage.MASKED_CHUNKS)
+        erased = tombstones.erased(tx, window.tenant_id)
     if node is None:
         raise InvariantError(f"window {window.partition_key} has no node")
     limits = bench.settings.limits
@@ -111,6 +113,7 @@ def mask_window(bench: Bench, window: Window) -> Done:
         if before is None or not bench.files.is_intact(before.path, before.content_hash):
             raise
         return unchanged(window, before)
+    events = [event for event in events if event.identity not in erased]
     tally = _Tally()
     masked = _mask_all(bench.mask_session(window.tenant_id), events, limits, tally)
     return _store(bench, window, masked, tally, input_hash=input_hash)

@@ -99,7 +99,7 @@ def remask_window(bench: Bench, window: Window, *, run_id: str) -> Remasked:
         before = files_of(tx, window)
         owned = sorted(pins.owned_events(tx, window.window_id))
     work = _Work(bench, window, before)
-    hashed = _with_hashes(bench, window, owned, before, work.files())
+    hashed = with_hashes(bench, window, owned, before, work.files())
     if work.lost_something and Stage.MINI_REPORTS in hashed:
         reports = hashed[Stage.MINI_REPORTS]
         old_hash = before[Stage.MINI_REPORTS].input_hash  # of chunks that are no more
@@ -264,7 +264,7 @@ def _added(counts: Mapping[str, Any], found: Counter[str]) -> dict[str, Any]:
     return added
 
 
-def _with_hashes(
+def with_hashes(
     bench: Bench, window: Window, owned: Sequence[_Ref], before: Files, after: Files
 ) -> dict[Stage, StageFile]:
     """The files with the input hashes that a run would give them now (see `remask_window`)."""

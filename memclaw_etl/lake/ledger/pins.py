@@ -3,7 +3,7 @@
 A window is inserted once; claims are insert-only. Whoever comes second reads what is stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, func, literal, select, update
@@ -84,6 +84,21 @@ def owned_events(connection: Connection, window_id: str) -> dict[tuple[int, int]
         )
     )
     return {(row.seq, row.part): row.identity for row in rows}
+
+
+def windows_of_events(
+    connection: Connection, tenant_id: str, identities: Collection[str]
+) -> list[str]:
+    """Windows that own any of these events."""
+    found: set[str] = set()
+    for some in batched(sorted(identities)):
+        rows = connection.execute(
+            select(event_owners.c.window_id)
+            .where(event_owners.c.tenant_id == tenant_id, event_owners.c.identity.in_(some))
+            .distinct()
+        )
+        found.update(row.window_id for row in rows)
+    return sorted(found)
 
 
 def pass_on_claims(connection: Connection, window_ids: Sequence[str]) -> int:

@@ -91,6 +91,17 @@ def replace_items(
     )
 
 
+def touch(connection: Connection, window_ids: Sequence[str]) -> None:
+    """Have all groups of these windows resolved again, whatever the reason."""
+    for some in batched(window_ids):
+        rows = connection.execute(
+            select(live_items.c.window_id, live_items.c.group_key, live_items.c.scope)
+            .where(live_items.c.window_id.in_(some))
+            .distinct()
+        )
+        insert_missing(connection, touched_groups, [dict(row._mapping) for row in rows])
+
+
 def touched(connection: Connection, window_ids: Sequence[str]) -> dict[str, str]:
     """group_key -> scope of the groups that must be resolved because of these windows."""
     found: dict[str, str] = {}

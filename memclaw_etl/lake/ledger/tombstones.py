@@ -82,6 +82,16 @@ def forgotten(connection: Connection) -> Forgotten:
     )
 
 
+def events_of(connection: Connection, tenant_id: str, memory_id: str) -> tuple[set[str], set[str]]:
+    """Identities and content hashes under the tombstones of a memory; both empty: there is none."""
+    rows = connection.execute(
+        select(tombstones.c.evidence, tombstones.c.content_hash).where(
+            tombstones.c.tenant_id == tenant_id, tombstones.c.memory_id == memory_id
+        )
+    ).all()
+    return {one for row in rows for one in row.evidence}, {row.content_hash for row in rows}
+
+
 def erased(connection: Connection, tenant_id: str) -> set[str]:
     """Identities of the tenant's events of which no text may be stored."""
     rows = connection.execute(

@@ -1,0 +1,86 @@
+"""What resolving decided about statements, and what people decided about that."""
+
+import uuid
+from dataclasses import dataclass
+
+from memclaw_etl.errors import UsageError
+from memclaw_etl.lake.ledger import results, statements, tombstones, windows
+from memclaw_etl.lake.ledger.statements import StoredEdge
+from memclaw_etl.memories.items import group_key
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.remember import live_items, remember
+
+_OUTCOMES = {
+    "same": "joined (NOOP)",
+    "update": "replaced (UPDATE)",
+    "invalidate": "contradicted (INVALIDATE)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One decision of resolving: two statements, what became of them, and why."""
+
+    decision_id: str
+    scope: str
+    outcome: str
+    reason: str
+    statements: tuple[str, str]
+    """Masked texts; the order says nothing about time."""
+    undone: bool
+
+
+def decided(bench: Bench, *, tenant_id: str) -> list[Ruling]:
+    """Every decision between live statements of a tenant."""
+    with bench.ledger.read() as tx:
+        found = [
+            edge for edge in statements.all_edges(tx) if edge.scope.startswith(f"{tenant_id}/")
+        ]
+        undone = tombstones.undone(tx)
+    keys = {key for edge in found for key in (edge.left_key, edge.right_key)}
+    text_of = {group_key(item): item.content for item in live_items(bench, keys)}
+    return [
+        _ruling(edge, text_of, is_undone=edge.edge_id in undone)
+        for edge in found
+        if edge.left_key in text_of and edge.right_key in text_of
+    ]
+
+
+def _ruling(edge: StoredEdge, text_of: dict[str, str], *, is_undone: bool) -> Ruling:
+    return Ruling(
+        decision_id=edge.edge_id,
+        scope=edge.scope,
+        outcome=_OUTCOMES[edge.kind],
+        reason=edge.reason,
+        statements=(text_of[edge.left_key], text_of[edge.right_key]),
+        undone=is_undone,
+    )
+
+
+def undo(
+    bench: Bench, decision_id: str, *, tenant_id: str, reason: str, actor: str, back: bool = False
+) -> int:
+    """Let two statements stand side by side, for good; with `back`, take that back.
+
+    Returns how many memories changed. It holds for these two texts in every re-run and rebuild.
+
+    Raises:
+        UsageError: the tenant has no such decision.
+        BusyError: a run kept writing memories; what was decided is kept, `rebuild` applies it.
+    """
+    with bench.ledger.write() as tx:
+        edge = statements.edge(tx, decision_id)
+        if edge is None or not edge.scope.startswith(f"{tenant_id}/"):
+            raise UsageError(
+                f"there is no decision {decision_id}; `memclaw-etl decisions` lists them"
+            )
+        action = tombstones.REDO if back else tombstones.UNDO
+        tombstones.rule(
+            tx, decision_id, action=action, tenant_id=tenant_id, reason=reason, actor=actor,
+            now=bench.ledger.now(),
+        )  # fmt: skip
+        ids = results.windows_of_groups(tx, [edge.left_key, edge.right_key])
+        results.touch(tx, ids)
+        touched = windows.by_ids(tx, ids)
+    totals = remember(bench, touched, run_id=f"undo-{uuid.uuid4().hex}", batch_id=None).totals
+    return sum(totals.get(name, 0) for name in ("added", "updated", "deleted"))

@@ -1,0 +1,111 @@
+"""Erasing events from one window's files: what they said, and what rests on them, goes."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from memclaw_etl.errors import LeaseLostError
+from memclaw_etl.lake.frames import ITEMS, MASKED_CHUNKS, MINI_REPORTS
+from memclaw_etl.lake.ledger import Stage, StageFile, Window, leases, pins, results
+from memclaw_etl.memories.items import Item, text_hash
+from memclaw_etl.stages import merge
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.files import write
+from memclaw_etl.stages.remask import files_of, with_hashes
+from memclaw_etl.stages.surroundings import with_surroundings
+
+_SCHEMAS = {Stage.MASKED_CHUNKS: MASKED_CHUNKS, Stage.MINI_REPORTS: MINI_REPORTS}
+_Ref = tuple[int, int]
+
+
+def erase_from_window(
+    bench: Bench,
+    window: Window,
+    *,
+    identities: Collection[str],
+    texts: Collection[str],
+    run_id: str,
+) -> int:
+    """Rewrite a window's files without these events, and point the ledger at them.
+
+    The caller holds the window's lease. Statements that rest on one of the events, or that say one
+    of the texts, go as well; the words around other items are taken anew from what is left. Input
+    hashes that were right stay right, so that no stage is done again because of this.
+
+    Args:
+        bench: the stores.
+        window: a window that owns some of the events, or said one of the texts.
+        identities: identities of the events.
+        texts: `text_hash` of statements.
+        run_id: whose lease it is.
+
+    Returns:
+        How many files were rewritten.
+
+    Raises:
+        LeaseLostError: the lease is no longer this run's; nothing was changed.
+    """
+    with bench.ledger.read() as tx:
+        before = files_of(tx, window)
+        owned = pins.owned_events(tx, window.window_id)
+    refs = {ref for ref, identity in owned.items() if identity in identities}
+    frames = {stage: bench.files.read(file.path) for stage, file in before.items()}
+    left = {stage: _without(frames[stage], refs, texts) for stage in _SCHEMAS if stage in frames}
+    items = _items_left(frames.get(Stage.MERGED_REPORT), left, refs, texts)
+    if items is not None:
+        left[Stage.MERGED_REPORT] = merge.frame_of(items, window)
+    changed = {stage for stage, frame in left.items() if not frame.equals(frames[stage])}
+    if not changed:
+        return 0
+    after = {
+        stage: _written(bench, window, stage, left[stage], file) if stage in changed else file
+        for stage, file in before.items()
+    }
+    hashed = with_hashes(bench, window, sorted(owned), before, after)
+    with bench.ledger.write() as tx:
+        lease = leases.window_lease(window.window_id)
+        if not leases.held(tx, [lease], run_id=run_id):
+            raise LeaseLostError(f"window {window.partition_key} went to a run", resource="lease")
+        for file in hashed.values():
+            results.set_current(tx, file)
+        if items is not None:
+            results.replace_items(tx, window.window_id, merge.live_rows(items))
+    return len(changed)
+
+
+def _written(
+    bench: Bench, window: Window, stage: Stage, frame: pl.DataFrame, before: StageFile
+) -> StageFile:
+    schema = _SCHEMAS.get(stage, ITEMS)
+    file = write(
+        bench, window, stage, frame, schema, input_hash=before.input_hash, counts=before.counts
+    )
+    return replace(file, counts=before.counts)
+
+
+def _without(frame: pl.DataFrame, refs: set[_Ref], texts: Collection[str]) -> pl.DataFrame:
+    """Rows of a file without those that are, rest on, or say what is to be erased."""
+    rows = [row for row in frame.iter_rows(named=True) if not _is_hit(row, refs, texts)]
+    return frame if len(rows) == frame.height else pl.DataFrame(rows, frame.schema, orient="row")
+
+
+def _is_hit(row: dict[str, Any], refs: set[_Ref], texts: Collection[str]) -> bool:
+    if "evidence" not in row:
+        return (row["seq"], row["part"]) in refs
+    rests = any((ref["seq"], ref["part"]) in refs for ref in row["evidence"])
+    return rests or text_hash(str(row.get("content") or row.get("summary"))) in texts
+
+
+def _items_left(
+    frame: pl.DataFrame | None,
+    left: dict[Stage, pl.DataFrame],
+    refs: set[_Ref],
+    texts: Collection[str],
+) -> list[Item] | None:
+    if frame is None:
+        return None
+    items = merge.items_in(_without(frame, refs, texts))
+    events = left.get(Stage.MASKED_CHUNKS)
+    return items if events is None else with_surroundings(items, events)
