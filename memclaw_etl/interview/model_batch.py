@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from memclaw_etl.interview.model_request import RawAnswer
+from memclaw_etl.interview.model_request import RawAnswer, raw_answer
 
 MAX_REQUESTS: Final = 50_000
 MAX_BYTES: Final = 190_000_000
@@ -44,18 +44,6 @@ def read_results(content: bytes) -> Iterator[tuple[str, RawAnswer]]:
             row = json.loads(line)
             response = row["response"]
             if response["status_code"] == _OK:
-                yield str(row["custom_id"]), _answer(response["body"])
+                yield str(row["custom_id"]), raw_answer(response["body"])
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             continue
-
-
-def _answer(body: Mapping[str, Any]) -> RawAnswer:
-    choice, usage = body["choices"][0], body.get("usage") or {}
-    message = choice["message"]
-    return RawAnswer(
-        text=message.get("content") or "",
-        finish_reason=choice.get("finish_reason"),
-        refused=bool(message.get("refusal")),
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-    )

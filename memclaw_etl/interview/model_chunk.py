@@ -105,11 +105,11 @@ class Correspondent:
         answer: RawAnswer | None = None
         try:
             answer = await self._call(messages)
-            cache.put(key, answer.model_dump_json().encode())
-            answer = stored_answer(cache, key) or answer  # a cache may mask what it keeps
+            # a busy disk holds up this answer, and no other
+            kept = await asyncio.shield(asyncio.to_thread(_keep, cache, key, answer))
         finally:
             usage = self.purse.settle(reckoned, answer)
-        return answer, usage
+        return kept, usage
 
     async def _call(self, messages: Sequence[Message]) -> RawAnswer:
         abilities = self.memory.recall()
@@ -176,6 +176,12 @@ def stored_answer(cache: ResponseCache, key: str) -> RawAnswer | None:
     except ValidationError:
         cache.drop(key)
         return None
+
+
+def _keep(cache: ResponseCache, key: str, answer: RawAnswer) -> RawAnswer:
+    """Put an answer into the cache; as it is there then, since a cache may mask what it keeps."""
+    cache.put(key, answer.model_dump_json().encode())
+    return stored_answer(cache, key) or answer
 
 
 def read(answer: RawAnswer, chunk: Chunk) -> Answer:

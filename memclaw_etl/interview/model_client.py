@@ -7,6 +7,7 @@ said, since that may be a piece of the prompt.
 
 import asyncio
 import itertools
+import json
 import os
 import re
 import time
@@ -79,9 +80,14 @@ async def open_calls(settings: ModelSettings, schema: dict[str, Any]) -> AsyncIt
             messages: Sequence[Message], *, mode: Mode, temperature: float | None
         ) -> RawAnswer:
             body = request_body(settings, messages, schema, mode=mode, temperature=temperature)
+            # what we built is what is sent, and what came is read by us: the SDK walks through
+            # neither, which takes half the time of a call
             with errors_of(settings):
                 async with asyncio.timeout(patience_s):
-                    return raw_answer(await client.chat.completions.create(**body))
+                    response = await client.chat.completions.with_raw_response.create(
+                        model=body.pop("model"), messages=[], extra_body=body
+                    )
+                return raw_answer(json.loads(response.http_response.content))
 
         yield ask
 

@@ -1,16 +1,13 @@
 """What a model is sent and what comes back, in our own values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from memclaw_etl.interview.model_prompt import Message, form_reminder
 from memclaw_etl.settings import ModelSettings
-
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletion
 
 
 class Mode(StrEnum):
@@ -83,15 +80,18 @@ def request_body(
     return body
 
 
-def raw_answer(completion: "ChatCompletion") -> RawAnswer:
-    """What a completion says. Servers that forget half of the form are read, too."""
-    usage = completion.usage
-    choice = completion.choices[0] if completion.choices else None
-    message = choice.message if choice else None
+def raw_answer(completion: Mapping[str, Any]) -> RawAnswer:
+    """What a chat completion says. Servers that leave out half of the form are read, too.
+
+    Raises:
+        TypeError, AttributeError, ValueError: it is no chat completion at all.
+    """
+    choice = (completion.get("choices") or [{}])[0]
+    message, usage = choice.get("message") or {}, completion.get("usage") or {}
     return RawAnswer(
-        text=(message.content or "") if message else "",
-        finish_reason=choice.finish_reason if choice else None,
-        refused=bool(message and message.refusal),
-        prompt_tokens=(usage.prompt_tokens or 0) if usage else 0,
-        completion_tokens=(usage.completion_tokens or 0) if usage else 0,
+        text=message.get("content") or "",
+        finish_reason=choice.get("finish_reason"),
+        refused=bool(message.get("refusal")),
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
     )
