@@ -6,14 +6,16 @@ is there; the throughput then comes from real trails, else from invented text.
 
 import importlib.util
 import json
+import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from memclaw_etl.masking import open_masker, strip_private, strip_private_blocks
+from memclaw_etl.masking import PersonalData, open_masker, strip_private, strip_private_blocks
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 Row = tuple[str, float, str]
@@ -23,7 +25,7 @@ def main() -> list[Row]:
     """Measure and print rows of (name, value, unit)."""
     rows = [*start_up(), *throughput(), *linearity()]
     if (SHARED / "masking").is_dir():
-        rows += [*yardstick("LABELS.jsonl"), *private()]
+        rows += [*yardstick("LABELS.jsonl"), *private(), *personal()]
     for name, value, unit in rows:
         print(f"{name:<44} {value:>10.3f} {unit}")
     return rows
@@ -49,15 +51,44 @@ def _process_s(code: str) -> float:
 
 
 def throughput() -> list[Row]:
-    """Megabytes of UTF-8 a second on one core (CPU time, best of three)."""
+    """Megabytes of UTF-8 a second on one core (CPU time, best of three), beside others."""
     texts = list(_messages())
     size_mb = sum(len(text.encode("utf-8", "replace")) for text in texts) / 1e6
     long_text = "\n".join(texts)[:4_000_000]
     long_mb = len(long_text.encode("utf-8", "replace")) / 1e6
-    return [
+    rows = [
         ("throughput, messages of trails", size_mb / _cpu_s(lambda: _mask_all(texts)), "MB/s"),
         ("throughput, one long text", long_mb / _cpu_s(lambda: _mask_all([long_text])), "MB/s"),
+        (
+            "throughput, personal data masked, too",
+            size_mb / _cpu_s(lambda: _mask_all(texts, PersonalData.MASK)),
+            "MB/s",
+        ),
     ]
+    others = [(name, _cpu_s(partial(_each, scan, texts))) for name, scan in _others()]
+    return rows + [(f"throughput, {name}", size_mb / took_s, "MB/s") for name, took_s in others]
+
+
+def _others() -> Iterator[tuple[str, Callable[[str], object]]]:
+    """Other maskers, where they are installed; `pip install kingfisher-secret-scanner` is large."""
+    try:
+        from caura_client.interviewer.scrub import scrub
+
+        yield "caura-client scrub", scrub
+    except ImportError:
+        print("caura-client is not installed: left out", file=sys.stderr)
+    try:
+        from kingfisher_sdk import Scanner
+
+        scanner = Scanner()
+        yield "kingfisher alone", scanner.scan
+    except ImportError:
+        print("kingfisher-secret-scanner is not installed: left out", file=sys.stderr)
+
+
+def _each(scan: Callable[[str], object], texts: list[str]) -> None:
+    for text in texts:
+        scan(text)
 
 
 def _messages() -> Iterator[str]:
@@ -87,15 +118,15 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _mask_all(texts: list[str]) -> None:
-    session = open_masker().session()
+def _mask_all(texts: list[str], policy: PersonalData = PersonalData.OFF) -> None:
+    session = open_masker().session(personal_data=policy)
     for text in texts:
         session.mask(text)
 
 
-def _cpu_s(work: Callable[[], None]) -> float:
+def _cpu_s(work: Callable[[], None], *, repeats: int = 3) -> float:
     times = []
-    for _ in range(3):
+    for _ in range(repeats):
         begin = time.process_time()
         work()
         times.append(time.process_time() - begin)
@@ -113,18 +144,49 @@ HOSTILE = {
     "table": "| password | token |\n",
     "secret:": "kind: secret\ndata:\n  a: b\n",
     "one word": "x",
+    "at signs": "a.b@",
+    "digits": "4242 4242 4242 424",
+    "phones": "+44 7700 90012",
+    "hex": "0123456789abcdef",
+    "escapes": '\\\\\\"key\\\\\\": ',
+    "bearer": "Authorization: Bearer ",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.",
+    "marks": "[MASKED:token:1]",
+    "nested": "<private><private>",
+    "wide": "пароль: ключ ",
 }
 
 
+QUICK_S = 0.1
+"""Texts that take longer for 200 kB are measured with 1 MB instead of 10."""
+
+
 def linearity() -> list[Row]:
-    """Time of twice the text over time of the text, for repetitive hostile texts (2 is linear)."""
-    ratios = []
-    for piece in HOSTILE.values():
-        short = piece * (200_000 // len(piece))
-        short_s = _cpu_s(lambda text=short: _mask_all([text]))  # type: ignore[misc]
-        long_s = _cpu_s(lambda text=short + short: _mask_all([text]))  # type: ignore[misc]
-        ratios.append(long_s / max(short_s, 1e-4))
-    return [("hostile texts, worst growth when doubled", max(ratios), "x")]
+    """Hostile texts: growth when doubled (2 is linear), and time per byte of a large one."""
+    growth, per_byte, slowest = [], [], []
+    for piece in [*HOSTILE.values(), *(_tangled(number) for number in range(3))]:
+        short = (piece * (200_000 // len(piece) + 1))[:200_000]
+        small_s = _hostile_s(short[:10_000]) / 10_000
+        short_s = _hostile_s(short, repeats=1)
+        growth.append(_hostile_s(short + short, repeats=1) / max(short_s, 1e-4))
+        large = short * (50 if short_s < QUICK_S else 5)
+        large_s = _hostile_s(large, repeats=1) / len(large)
+        per_byte.append(large_s / small_s)
+        slowest.append(1 / large_s / 1e6)
+    return [
+        ("hostile texts, worst growth when doubled", max(growth), "x"),
+        ("hostile texts, 1 to 10 MB against 10 kB per byte", max(per_byte), "x"),
+        ("hostile texts, slowest", min(slowest), "MB/s"),
+    ]
+
+
+def _hostile_s(text: str, *, repeats: int = 3) -> float:
+    return _cpu_s(lambda: _mask_all([text], PersonalData.MASK), repeats=repeats)
+
+
+def _tangled(number: int) -> str:
+    """Pieces of every kind, mixed at random."""
+    return "".join(random.Random(number).choices(list(HOSTILE.values()), k=500))
 
 
 def yardstick(labels: str) -> list[Row]:
@@ -148,6 +210,22 @@ def yardstick(labels: str) -> list[Row]:
         for name, row in result["source"].items()
     ]
     return [*((name, result[name], "%") for name in names), *by_source]
+
+
+def personal() -> list[Row]:
+    """Personal data under the policy `mask`: found, and look-alikes changed, in percent."""
+    scorer = _scorer()
+    rows = scorer.load(SHARED / "masking" / "PII.jsonl")
+    session = open_masker().session
+    masked = [
+        {"id": row["id"], "text": session(personal_data=PersonalData.MASK).mask(row["text"]).text}
+        for row in rows
+    ]
+    result = scorer.score(rows, masked)
+    return [
+        ("personal data masked", result["recall_texts"], "%"),
+        ("personal look-alikes changed", result["false_positive_rate"], "%"),
+    ]
 
 
 def private() -> list[Row]:
