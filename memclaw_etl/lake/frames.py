@@ -78,6 +78,8 @@ _ITEMS: _Columns = {
     "masker_version": pl.String,
     "flags": FLAGS,
     "nearby": pl.String,  # words of the events around the evidence, for search
+    "source_kind": pl.String,
+    "hint": pl.Int8,  # the interviewer's opinion of its importance
     "identities": pl.List(pl.String),  # of the events of the evidence
 }
 ITEMS = pl.Schema(_ITEMS)

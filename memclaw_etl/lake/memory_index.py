@@ -17,6 +17,7 @@ from memclaw_etl.errors import HomeMismatchError, InvariantError
 from memclaw_etl.lake.memory_races import CREATE_RACES, again
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
+    ROW_VERSION,
     UTC_TIME,
     VECTOR,
     Scope,
@@ -83,7 +84,12 @@ class MemoryIndex:
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        pin = {"dimension": dimension, "ledger_id": ledger_id, "model_id": model_id}
+        pin = {
+            "dimension": dimension,
+            "ledger_id": ledger_id,
+            "model_id": model_id,
+            "row_version": ROW_VERSION,
+        }
         schema = memory_schema(dimension).with_metadata({PIN_KEY: json.dumps(pin).encode()})
         table = again(lambda: memory_table.open_or_create(uri, schema), races=CREATE_RACES)
         _check_pin(table.schema, pin)
@@ -260,7 +266,7 @@ def _check_pin(schema: pa.Schema, pin: Mapping[str, object]) -> None:
         if stored.get(name) != wanted:
             raise HomeMismatchError(
                 f"memory index: it was made with {name} {stored.get(name)!r}, "
-                f"but this home has {wanted!r}; rebuild the index or use its own home"
+                f"but this home has {wanted!r}; run `memclaw-etl rebuild`, or use its own home"
             )
 
 

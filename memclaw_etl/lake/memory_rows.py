@@ -8,6 +8,9 @@ import pyarrow as pa
 
 from memclaw_etl.errors import UsageError
 
+ROW_VERSION = 3
+"""Raise it when the columns change: an index of other rows is refused, `rebuild` makes it anew."""
+ACTIVE, ANY_STATUS = "active", "any"
 VECTOR = "vector"
 CREATED_AT = "created_at"
 UTC_TIME = pa.timestamp("us", tz="UTC")
@@ -49,6 +52,14 @@ MEMORY_FIELDS = (
     pa.field("supersedes", pa.list_(pa.string()), nullable=False),
     pa.field("superseded_by", pa.string()),
     pa.field("superseded_why", pa.string()),
+    pa.field("source_kind", pa.string(), nullable=False),
+    pa.field("source_ref", pa.string(), nullable=False),
+    pa.field("tags", pa.list_(pa.string()), nullable=False),
+    pa.field("entities", pa.list_(pa.string()), nullable=False),
+    pa.field("hint", pa.string(), nullable=False),
+    pa.field("importance", pa.float64(), nullable=False),
+    pa.field("importance_parts", pa.list_(pa.float64()), nullable=False),
+    pa.field("flags", pa.list_(pa.string()), nullable=False),
     pa.field("content_chars", pa.int64(), nullable=False),
     pa.field("search_text", pa.string(), nullable=False),
     pa.field("row_hash", pa.string(), nullable=False),
@@ -81,10 +92,21 @@ class Scope:
     namespace: str | None = None
     since: datetime | None = None
     """Memories that were valid at or after this time; those without a time are left out."""
+    valid_at: datetime | None = None
+    """What held at this moment: begun, and not yet replaced by something else. A memory that was
+    replaced since is found by this alone."""
+    status: str = ACTIVE
+    """`active`, `superseded`, or `any`."""
 
     def predicate(self) -> str:
         """Give the filter as SQL."""
-        parts = [f"tenant_id = {quoted(self.tenant_id)}", "status = 'active'"]
+        parts = [f"tenant_id = {quoted(self.tenant_id)}"]
+        if self.valid_at is not None:
+            moment = sql_time(self.valid_at)
+            parts.append(f"ts_valid_start <= {moment}")
+            parts.append(f"(status = '{ACTIVE}' OR ts_valid_end > {moment})")
+        elif self.status != ANY_STATUS:
+            parts.append(f"status = {quoted(self.status)}")
         if self.memory_type is not None:
             parts.append(f"memory_type = {quoted(self.memory_type)}")
         if self.node_id is not None:

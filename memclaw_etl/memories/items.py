@@ -43,6 +43,10 @@ class Item:
     """What is doubtful about it: figures or names that its evidence does not hold."""
     nearby: str = ""
     """Words of the events before and after its evidence, for search: masked, stemmed."""
+    source_kind: str = ""
+    """The kind of trail: claude_code, cursor, buffer..."""
+    hint: int = 0
+    """What the interviewer thinks of its importance: 1 high, 0 normal."""
     identities: tuple[str, ...] = ()
     """Identities of the events of its evidence: what a tombstone names, in any copy of a trail."""
 

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.memory_index import MemoryIndex
-from memclaw_etl.lake.memory_rows import CREATED_AT, VECTOR, Scope
+from memclaw_etl.lake.memory_rows import ACTIVE, CREATED_AT, VECTOR, Scope
 from memclaw_etl.memories.embeddings import Embedder, Vectors
+from memclaw_etl.memories.enrich import recency
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.rows import MEMORY_COLUMNS, memory_of
 from memclaw_etl.memories.wording import pairs, terms
@@ -39,7 +40,10 @@ LENGTH_SHARE = 1.0
 """What each e-fold of characters beyond LENGTH_FREE_CHARS costs, in standard deviations."""
 PAIR_WEIGHT = 0.5
 """Weight of two words that stand together against one word."""
-_COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq", "content_chars")
+TIE_DIGITS = 2
+DAY_S = 86_400
+_COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq", "content_chars",
+            "memory_type", "importance", "ts_valid_start")  # fmt: skip
 _NO_WORD = "_"
 """Stands in no text: a question of filler only is asked by its vector alone."""
 _HIT_COLUMNS = (*MEMORY_COLUMNS, CREATED_AT)
@@ -58,6 +62,10 @@ class RecallQuery:
     node_id: str | None = None
     namespace: str | None = None
     since: datetime | None = None
+    valid_at: datetime | None = None
+    status: str = ACTIVE
+    now: datetime | None = None
+    """By which the age of memories is told; without it age decides nothing."""
     chars_budget: int | None = None
     """Most characters of content in all hits together; what does not fit whole is passed over."""
 
@@ -80,6 +88,8 @@ class Explanation:
     vector: float
     support: float
     length: float
+    weight: float = 0.0
+    """Importance and recency: no part of the score, it decides between equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +123,8 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
         node_id=query.node_id,
         namespace=query.namespace,
         since=query.since,
+        valid_at=query.valid_at,
+        status=query.status,
     )
     limit = max(CANDIDATES, query.k)
     words = terms(query.text) or [_NO_WORD]
@@ -124,7 +136,7 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
         )
         by_vector = index.nearest(vector, scope=scope, limit=limit, columns=_COLUMNS)
         by_words = asked.result()
-    ranked = _rank(_candidates(by_words, by_vector, vector))
+    ranked = _rank(_candidates(by_words, by_vector, vector), now=query.now)
     return _hits(index, query, ranked)
 
 
@@ -136,6 +148,9 @@ class _Candidate:
     session: tuple[str, int, str]
     place: int
     chars: int
+    memory_type: str
+    importance: float
+    when: datetime | None
     bm25: float
     cosine: float
 
@@ -154,6 +169,9 @@ def _candidates(by_words: pa.Table, by_vector: pa.Table, vector: Vectors) -> lis
             session=(row["node_id"], row["first_epoch"], row["session_id"] or ""),
             place=row["first_seq"],
             chars=row["content_chars"],
+            memory_type=row["memory_type"],
+            importance=row["importance"],
+            when=row["ts_valid_start"],
             bm25=bm25.get(memory_id, 0.0),
             cosine=cosine[memory_id],
         )
@@ -167,18 +185,34 @@ def _plain(table: pa.Table, *extra: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _rank(candidates: Sequence[_Candidate]) -> list[tuple[str, Explanation]]:
-    """Score the candidates; best first, ties by id."""
+def _rank(
+    candidates: Sequence[_Candidate], *, now: datetime | None
+) -> list[tuple[str, Explanation]]:
+    """Score the candidates; best first. Scores that differ by nothing that counts are a tie.
+
+    Then what matters more and is fresher comes first, then the id decides.
+    """
     bm25 = _z([candidate.bm25 for candidate in candidates])
     cosine = _z([candidate.cosine for candidate in candidates])
     length = [_length_cost(candidate.chars) for candidate in candidates]
     support = _support(candidates, bm25 + cosine + np.asarray(length))
     parts = zip(bm25.tolist(), cosine.tolist(), support.tolist(), length, strict=True)
     explained = [
-        (candidate.memory_id, Explanation(*values))
+        (candidate, Explanation(*values, _weight(candidate, now)))
         for candidate, values in zip(candidates, parts, strict=True)
     ]
-    return sorted(explained, key=lambda pair: (-_total(pair[1]), pair[0]))
+    explained.sort(
+        key=lambda pair: (-round(_total(pair[1]), TIE_DIGITS), -pair[1].weight, pair[0].memory_id)
+    )
+    return [(candidate.memory_id, explanation) for candidate, explanation in explained]
+
+
+def _weight(candidate: _Candidate, now: datetime | None) -> float:
+    """Importance, and with a clock recency by event time: what decides between equal scores."""
+    if now is None or candidate.when is None:
+        return candidate.importance
+    age_days = (now - candidate.when).total_seconds() / DAY_S
+    return candidate.importance * recency(candidate.memory_type, age_days)
 
 
 def _length_cost(chars: int) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 
+from memclaw_etl.memories import enrich
 from memclaw_etl.memories.items import Item, folded, group_key, scope_of, text_hash
 from memclaw_etl.memories.relate import Edge, Kind, Said, edges
 
@@ -57,6 +58,20 @@ class Memory:
     superseded_by: str | None = None
     superseded_why: str | None = None
     """The rule that decided (`memories.relate`)."""
+    source_kind: str = ""
+    source_ref: str = ""
+    """`node_id~epoch#seq` of the first event of the oldest item."""
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    """`file:`, `package:`, `command:` or `symbol:` and the name."""
+    hint: str = ""
+    """For which question it is good."""
+    importance: float = 0.0
+    """In [0, 1], without its age."""
+    importance_parts: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Source, structure, novelty, the interviewer's hint (`memories.enrich.Importance`)."""
+    flags: tuple[str, ...] = ()
+    """What is doubtful about it, over all items."""
 
     @property
     def node_ids(self) -> tuple[str, ...]:
@@ -177,7 +192,7 @@ def _live(items: Iterable[Item], links: _Links) -> list[Memory]:
     drafts: list[_Draft] = []
     for item in sorted(items, key=_age):
         _take_in(item, drafts, links)
-    return [_memory(draft) for draft in drafts]
+    return [_memory(draft, related_before=place) for place, draft in enumerate(drafts)]
 
 
 def _take_in(item: Item, drafts: list[_Draft], links: _Links) -> None:
@@ -207,7 +222,7 @@ def _kinds(near: Mapping[str, Edge], draft: _Draft) -> set[str]:
     return {near[key].kind for key in draft.keys if key in near}
 
 
-def _memory(draft: _Draft) -> Memory:
+def _memory(draft: _Draft, *, related_before: int) -> Memory:
     """Join the items of one draft; the first one is the oldest."""
     oldest, ordered = draft.items[0], draft.items
     times = [ts for item in ordered for ts in (item.ts_start, item.ts_end) if ts is not None]
@@ -215,6 +230,7 @@ def _memory(draft: _Draft) -> Memory:
         (item.node_id, item.epoch, seq, part) for item in ordered for seq, part in item.evidence
     }
     successor = draft.successor
+    matters = enrich.importance(oldest, related_before=related_before)
     return Memory(
         memory_id=memory_id_for(oldest),
         group_key=group_key(oldest),
@@ -242,7 +258,20 @@ def _memory(draft: _Draft) -> Memory:
         supersedes=tuple(sorted(memory_id_for(one.items[0]) for one in draft.replaced)),
         superseded_by=memory_id_for(successor.items[0]) if successor else None,
         superseded_why=draft.why,
+        source_kind=oldest.source_kind,
+        source_ref=_source_ref(oldest),
+        tags=enrich.tags(oldest.content),
+        entities=enrich.entities(oldest.content),
+        hint=enrich.retrieval_hint(oldest.memory_type, oldest.content),
+        importance=matters.total,
+        importance_parts=(matters.source, matters.structure, matters.novelty, matters.hint),
+        flags=tuple(sorted({flag for item in ordered for flag in item.flags})),
     )
+
+
+def _source_ref(item: Item) -> str:
+    seq = item.evidence[0][0] if item.evidence else 0
+    return f"{item.node_id}~{item.epoch}#{seq}"
 
 
 def memory_id_for(oldest: Item) -> str:

@@ -17,7 +17,15 @@ from memclaw_etl.memories.wording import pairs, terms
 
 MEMORY_COLUMNS = tuple(field.name for field in fields(Memory))
 """What `memory_of` reads."""
-_LISTS = ("item_ids", "window_keys", "supersedes")
+_LISTS = (
+    "item_ids",
+    "window_keys",
+    "supersedes",
+    "tags",
+    "entities",
+    "importance_parts",
+    "flags",
+)
 
 
 def rows_of(memories: Sequence[Memory], embedder: Embedder, *, known: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ from memclaw_etl.stages.said import masked_item, texts_of
 from memclaw_etl.stages.spending import book, open_purse
 from memclaw_etl.stages.surroundings import with_surroundings
 
-MERGE_VERSION = "4"
+MERGE_VERSION = "5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,8 @@ def _item(
         model=origin.model,
         masker_version=origin.masker_version,
         flags=tuple(str(flag) for flag in said.flags),
+        source_kind=str(origin.node.kind),
+        hint=min(max(said.importance, 0), 1),
     )
 
 
@@ -256,6 +258,8 @@ def items_in(frame: pl.DataFrame) -> list[Item]:
         row["evidence"] = tuple((ref["seq"], ref["part"]) for ref in row["evidence"])
         row["flags"] = tuple(row.get("flags") or ())
         row["nearby"] = row.get("nearby") or ""
+        row["source_kind"] = row.get("source_kind") or ""
+        row["hint"] = row.get("hint") or 0
         row["identities"] = tuple(row.get("identities") or ())
         items.append(Item(**row))
     return items

@@ -31,7 +31,7 @@ from memclaw_etl.stages.merge import read_items
 from memclaw_etl.stages.relate import relate
 from memclaw_etl.stages.report import Done, StageReport
 
-RESOLVE_VERSION = "2"
+RESOLVE_VERSION = "3"
 INDEX_LEASE = "index"
 """Held by who rewrites the whole index; nobody writes to any scope then."""
 SCOPE_LEASE = "scope:"
