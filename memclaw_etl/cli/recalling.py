@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -35,7 +35,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(rich_help_panel="Recall")(memories)
 
 
-def recall(
+def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
     query: Annotated[str | None, typer.Argument(help="The question, in plain words.")] = None,
     queries: Annotated[
         Path | None,
@@ -58,6 +58,17 @@ def recall(
         str | None,
         typer.Option("--since", help="Valid at or after: 2026-03-01, an ISO time, 7d, 12h or 4w."),
     ] = None,
+    valid_at: Annotated[
+        str | None,
+        typer.Option("--valid-at", help="What held then, even if it was replaced since."),
+    ] = None,
+    status: Annotated[
+        Literal["active", "superseded", "any"],
+        typer.Option("--status", help="Memories that hold, that were replaced, or all."),
+    ] = "active",
+    chars: Annotated[
+        int | None, typer.Option("--chars", min=1, help="Most characters in all answers together.")
+    ] = None,
     tenant: TenantOption = DEFAULT,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -79,7 +90,8 @@ def recall(
         return
     hits = ask(
         bench, query or "", k=k, memory_type=memory_type, node=node, namespace=namespace,
-        since=parse_since(since, now=datetime.now(UTC)), tenant=tenant,
+        since=parse_since(since, now=datetime.now(UTC)), tenant=tenant, status=status, chars=chars,
+        valid_at=parse_since(valid_at, now=datetime.now(UTC)),
     )  # fmt: skip
     if as_json:
         print_json(hits)
@@ -142,8 +154,15 @@ def print_hits(hits: "Sequence[Answer]") -> None:
             f"score {hit['score']:.2f} = words {parts['bm25']:.2f} + meaning"
             f" {parts['vector']:.2f} + nearby {parts['support']:.2f}"
             f" {parts['length']:+.2f} for its length",
+            *_replaced(hit),
             indent=3,
         )
+
+
+def _replaced(hit: "Answer") -> list[str]:
+    """What took its place, if anything did."""
+    by = hit["superseded_by"]
+    return [] if by is None else [f"replaced by {by} ({hit['superseded_why']})"]
 
 
 def _recall_file(bench: "Bench", file: Path, *, k: int, tenant: str) -> None:

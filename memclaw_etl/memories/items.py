@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote
 
 from memclaw_etl.errors import InvariantError
 
@@ -73,7 +74,12 @@ def group_key(item: Item) -> str:
 
 def scope_of(item: Item) -> str:
     """Whose memories an item can be compared with: its tenant and namespace."""
-    return f"{item.tenant_id}/{item.namespace}"
+    return scopes_prefix(item.tenant_id) + item.namespace
+
+
+def scopes_prefix(tenant_id: str) -> str:
+    """How every scope of a tenant begins, and no other tenant's."""
+    return quote(tenant_id, safe=" ") + "/"
 
 
 def folded(content: str) -> str:

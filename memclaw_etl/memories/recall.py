@@ -40,7 +40,8 @@ LENGTH_SHARE = 1.0
 """What each e-fold of characters beyond LENGTH_FREE_CHARS costs, in standard deviations."""
 PAIR_WEIGHT = 0.5
 """Weight of two words that stand together against one word."""
-TIE_DIGITS = 2
+TIE_DIGITS = 9
+"""Scores that agree so far are equal."""
 DAY_S = 86_400
 _COLUMNS = ("memory_id", "node_id", "session_id", "first_epoch", "first_seq", "content_chars",
             "memory_type", "importance", "ts_valid_start")  # fmt: skip
@@ -88,8 +89,6 @@ class Explanation:
     vector: float
     support: float
     length: float
-    weight: float = 0.0
-    """Importance and recency: no part of the score, it decides between equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,8 @@ class Hit:
     created_at: datetime
     score: float
     explanation: Explanation
+    weight: float
+    """Importance and recency by event time: no part of the score, it decides between equal ones."""
 
 
 def recall(index: MemoryIndex, embedder: Embedder, query: RecallQuery) -> list[Hit]:
@@ -185,26 +186,37 @@ def _plain(table: pa.Table, *extra: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _rank(
-    candidates: Sequence[_Candidate], *, now: datetime | None
-) -> list[tuple[str, Explanation]]:
-    """Score the candidates; best first. Scores that differ by nothing that counts are a tie.
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A candidate with its score."""
 
-    Then what matters more and is fresher comes first, then the id decides.
+    memory_id: str
+    explanation: Explanation
+    weight: float
+
+    @property
+    def score(self) -> float:
+        """The sum of its parts."""
+        parts = self.explanation
+        total = parts.bm25 + parts.vector + parts.support + parts.length
+        return round(total, TIE_DIGITS)
+
+
+def _rank(candidates: Sequence[_Candidate], *, now: datetime | None) -> list[_Ranked]:
+    """Score the candidates; best first.
+
+    Of equal scores the one that matters more and is fresher comes first, then the id decides.
     """
     bm25 = _z([candidate.bm25 for candidate in candidates])
     cosine = _z([candidate.cosine for candidate in candidates])
     length = [_length_cost(candidate.chars) for candidate in candidates]
     support = _support(candidates, bm25 + cosine + np.asarray(length))
     parts = zip(bm25.tolist(), cosine.tolist(), support.tolist(), length, strict=True)
-    explained = [
-        (candidate, Explanation(*values, _weight(candidate, now)))
+    ranked = [
+        _Ranked(candidate.memory_id, Explanation(*values), _weight(candidate, now))
         for candidate, values in zip(candidates, parts, strict=True)
     ]
-    explained.sort(
-        key=lambda pair: (-round(_total(pair[1]), TIE_DIGITS), -pair[1].weight, pair[0].memory_id)
-    )
-    return [(candidate.memory_id, explanation) for candidate, explanation in explained]
+    return sorted(ranked, key=lambda one: (-one.score, -one.weight, one.memory_id))
 
 
 def _weight(candidate: _Candidate, now: datetime | None) -> float:
@@ -239,27 +251,21 @@ def _support(candidates: Sequence[_Candidate], scores: Scores) -> Scores:
     return lent
 
 
-def _total(explanation: Explanation) -> float:
-    return explanation.bm25 + explanation.vector + explanation.support + explanation.length
-
-
-def _hits(
-    index: MemoryIndex, query: RecallQuery, ranked: Sequence[tuple[str, Explanation]]
-) -> list[Hit]:
+def _hits(index: MemoryIndex, query: RecallQuery, ranked: Sequence[_Ranked]) -> list[Hit]:
     """Fetch whole rows, in rank order, until k or until the characters are used up."""
     wanted = ranked if query.chars_budget is not None else ranked[: query.k]
-    ids = [memory_id for memory_id, _ in wanted]
+    ids = [one.memory_id for one in wanted]
     rows = index.by_id(ids, tenant_id=query.tenant_id, columns=_HIT_COLUMNS)
     at = {row["memory_id"]: row for row in rows.to_pylist()}
     left = query.chars_budget
     hits: list[Hit] = []
-    for memory_id, explanation in wanted:
-        row = at.get(memory_id)
+    for one in wanted:
+        row = at.get(one.memory_id)
         if row is None or len(hits) == query.k:
             continue
         if left is not None:
             if len(row["content"]) > left:
                 continue
             left -= len(row["content"])
-        hits.append(Hit(memory_of(row), row["created_at"], _total(explanation), explanation))
+        hits.append(Hit(memory_of(row), row["created_at"], one.score, one.explanation, one.weight))
     return hits

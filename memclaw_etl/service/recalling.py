@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from memclaw_etl.errors import UsageError
-from memclaw_etl.lake.ledger import nodes
+from memclaw_etl.lake.ledger import nodes, results
+from memclaw_etl.lake.memory_rows import ACTIVE
 from memclaw_etl.memories.catalogue import all_memories
+from memclaw_etl.memories.items import scopes_prefix
 from memclaw_etl.memories.recall import Hit, RecallQuery, recall_many
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.settings import DEFAULT_TENANT
@@ -36,12 +38,21 @@ def ask(
     node: str | None = None,
     namespace: str | None = None,
     since: datetime | None = None,
+    valid_at: datetime | None = None,
+    status: str = ACTIVE,
+    chars: int | None = None,
     tenant: str = DEFAULT_TENANT,
 ) -> list[Answer]:
-    """Answer one question."""
+    """Answer one question.
+
+    Raises:
+        UsageError: the tenant has no such namespace or node; an empty answer would hide that.
+    """
+    _refuse_unknown(bench, tenant, namespace=namespace, node=node)
     query = RecallQuery(
         text=text, tenant_id=tenant, k=k, memory_type=memory_type, node_id=node,
-        namespace=namespace, since=since,
+        namespace=namespace, since=since, valid_at=valid_at, status=status, chars_budget=chars,
+        now=bench.ledger.now(),
     )  # fmt: skip
     files = _files(bench, tenant)
     return [_answer(hit, files) for hit in recall_many(bench.index, bench.embedder, [query])[0]]
@@ -81,6 +92,23 @@ def list_memories(bench: Bench, *, tenant: str = DEFAULT_TENANT) -> Iterator[dic
     files = _files(bench, tenant)
     for memory in all_memories(bench.index, tenant_id=tenant):
         yield _fields(memory, files)
+
+
+def _refuse_unknown(bench: Bench, tenant: str, *, namespace: str | None, node: str | None) -> None:
+    """Say so when what is asked for does not exist for this tenant."""
+    with bench.ledger.read() as tx:
+        prefix = scopes_prefix(tenant)
+        known = {scope.removeprefix(prefix) for scope in results.scopes(tx, prefix)}
+        is_known_node = node is None or nodes.get(tx, tenant, node) is not None
+    if namespace is not None:
+        known |= {row.namespace for row in bench.settings.namespaces}
+        if namespace not in known:
+            raise UsageError(
+                f"there is no namespace {namespace!r}; the tenant's namespaces:"
+                f" {', '.join(sorted(filter(None, known))) or 'none'}"
+            )
+    if not is_known_node:
+        raise UsageError(f"there is no node {node!r}; `memclaw-etl status` lists them")
 
 
 def _answer(hit: Hit, files: Mapping[str, str]) -> Answer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.ledger import results, statements, tombstones, windows
 from memclaw_etl.lake.ledger.statements import StoredEdge
-from memclaw_etl.memories.items import group_key
+from memclaw_etl.memories.items import group_key, scopes_prefix
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.remember import live_items, remember
 
@@ -34,7 +34,9 @@ def decided(bench: Bench, *, tenant_id: str) -> list[Ruling]:
     """Every decision between live statements of a tenant."""
     with bench.ledger.read() as tx:
         found = [
-            edge for edge in statements.all_edges(tx) if edge.scope.startswith(f"{tenant_id}/")
+            edge
+            for edge in statements.all_edges(tx)
+            if edge.scope.startswith(scopes_prefix(tenant_id))
         ]
         undone = tombstones.undone(tx)
     keys = {key for edge in found for key in (edge.left_key, edge.right_key)}
@@ -70,7 +72,7 @@ def undo(
     """
     with bench.ledger.write() as tx:
         edge = statements.edge(tx, decision_id)
-        if edge is None or not edge.scope.startswith(f"{tenant_id}/"):
+        if edge is None or not edge.scope.startswith(scopes_prefix(tenant_id)):
             raise UsageError(
                 f"there is no decision {decision_id}; `memclaw-etl decisions` lists them"
             )

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memclaw_etl.errors import InvariantError
-from memclaw_etl.memories.items import group_key, item_id_for
+from memclaw_etl.memories.items import group_key, item_id_for, scope_of
 from tests.unit.memory_values import an_item
 
 
@@ -37,3 +37,10 @@ def test_a_time_without_zone_is_refused():
     an_item(ts_start=datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(InvariantError, match="aware"):
         an_item(ts_start=datetime(2026, 1, 1))  # noqa: DTZ001  the point of the test
+
+
+def test_scopes_of_two_tenants_never_meet():
+    given = [("a", "b/c"), ("a/b", "c"), ("a/b/c", ""), ("a%2Fb", "c"), ("a", "b%2Fc")]
+    scopes = {scope_of(an_item(tenant_id=t, namespace=n)) for t, n in given}
+    assert len(scopes) == len(given)
+    assert scope_of(an_item(namespace="shop")) == "default/shop"

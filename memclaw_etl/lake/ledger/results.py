@@ -102,6 +102,16 @@ def touch(connection: Connection, window_ids: Sequence[str]) -> None:
         insert_missing(connection, touched_groups, [dict(row._mapping) for row in rows])
 
 
+def scopes(connection: Connection, prefix: str) -> list[str]:
+    """Scopes with live items that begin so (`memories.items.scopes_prefix`), sorted."""
+    rows = connection.execute(
+        select(live_items.c.scope)
+        .where(live_items.c.scope.startswith(prefix, autoescape=True))
+        .distinct()
+    )
+    return sorted(row.scope for row in rows)
+
+
 def touched(connection: Connection, window_ids: Sequence[str]) -> dict[str, str]:
     """group_key -> scope of the groups that must be resolved because of these windows."""
     found: dict[str, str] = {}
