@@ -6,8 +6,8 @@ import pytest
 
 from memclaw_etl.interview.alike import may_join
 from memclaw_etl.interview.merge import NEAR_MEANING, Meaning, merge
-from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.model_merge import Group, join_groups, merge_messages, read_groups
+from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.report import MiniReport, ReportItem, Section
 from memclaw_etl.memories.embeddings import open_embedder
 
