@@ -8,6 +8,7 @@ import json
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,8 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "recall"
 ROWS = 100_000
 QUERIES = 200
 BATCH = 20_000
+FILLER_RANKS = 12
+"""They make up about half of all words, as filler does in English."""
 
 Row = tuple[str, float, str]
 
@@ -107,11 +110,15 @@ def quality(embedder: Embedder) -> list[Row]:
 
 
 def filler_items(rows: int) -> list[Item]:
-    """Memories of about 25 words whose frequencies follow Zipf's law; 500 nodes, one year."""
+    """Memories of 25 words whose frequencies follow Zipf's law; 500 nodes, one year.
+
+    The most frequent ranks are left out: in English these are the filler that is not indexed.
+    """
     random = np.random.default_rng(7)
     words = [f"w{number:x}" for number in range(20_000)]
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    ranks = (random.zipf(1.3, size=(rows, 25)) - 1) % len(words)
+    ranks = (random.zipf(1.3, size=(rows, 50)) - 1) % len(words)
+    ranks = [[rank for rank in row if rank >= FILLER_RANKS][:25] for row in ranks.tolist()]
     return [
         item(
             node=f"node-{i % 500}", seq=i // 500, session=f"s{i // 5_000}",
@@ -122,8 +129,26 @@ def filler_items(rows: int) -> list[Item]:
     ]  # fmt: skip
 
 
+def writing(index: MemoryIndex, embedder: Embedder, stop: threading.Event) -> None:
+    """Commit ten new memories, again and again."""
+    number = 0
+    while not stop.is_set():
+        number += 10
+        at = datetime(2027, 1, 1, tzinfo=UTC)
+        new = [
+            item(node="writer", seq=i, content=f"new memory {i}", ts=at)
+            for i in range(number, number + 10)
+        ]
+        memories = resolve(new)
+        publish(index, embedder, memories, groups={memory.group_key for memory in memories})
+        stop.wait(1)
+
+
 def latency(rows: int = ROWS) -> list[Row]:
-    """Time of one recall with 10 hits, the embedding of the question by the real model included."""
+    """Time of one recall with 10 hits, the embedding of the question by the real model included.
+
+    With filters, and while a thread commits ten memories a second.
+    """
     embedder, filler = open_embedder(), SyntheticEmbedder()
     items = filler_items(rows)
     figures: list[Row] = []
@@ -132,16 +157,23 @@ def latency(rows: int = ROWS) -> list[Row]:
         begun = time.perf_counter()
         fill(index, filler, items)
         figures.append((f"fill {rows} rows", time.perf_counter() - begun, "s"))
-        for name, node_id in (("all nodes", None), ("one node", "node-7")):
+        stop = threading.Event()
+        writer = threading.Thread(target=writing, args=(open_index(folder, filler), filler, stop))
+        writer.start()
+        month = {"since": datetime(2026, 3, 1, tzinfo=UTC), "memory_type": "episode"}
+        filters = {"all nodes": {}, "one node": {"node_id": "node-7"}, "type and time": month}
+        for name, given in filters.items():
             times = []
             for i in range(QUERIES):
                 text = "what did we say about " + " ".join(items[i * 97 % rows].content.split()[:6])
-                query = RecallQuery(text=text, tenant_id="default", node_id=node_id)
+                query = RecallQuery(text=text, tenant_id="default", **given)
                 begun = time.perf_counter()
                 recall(index, embedder, query)
                 times.append((time.perf_counter() - begun) * 1000)
             figures.append((f"recall p50, {name}", statistics.median(times), "ms"))
             figures.append((f"recall p95, {name}", statistics.quantiles(times, n=20)[-1], "ms"))
+        stop.set()
+        writer.join()
     return figures
 
 
