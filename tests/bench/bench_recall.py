@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.memories.embeddings import Embedder, open_embedder
@@ -22,6 +23,7 @@ from memclaw_etl.memories.items import Item, item_id_for
 from memclaw_etl.memories.publish import publish
 from memclaw_etl.memories.recall import RecallQuery, recall, recall_many
 from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.stages.surroundings import with_surroundings
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "recall"
 ROWS = 100_000
@@ -73,14 +75,26 @@ def fill(index: MemoryIndex, embedder: Embedder, items: list[Item]) -> None:
 
 
 def yardstick_items() -> list[Item]:
-    return [
+    """One item per event, with the words around it, as the verbatim interviewer's windows give."""
+    paths = sorted((SHARED / "trails").glob("*.jsonl"))
+    return [one for path in paths for one in _items_of(path)]
+
+
+def _items_of(path: Path) -> list[Item]:
+    events = list(map(json.loads, path.read_text("utf-8").splitlines()))
+    frame = pl.DataFrame(
+        {name: [event[name] for event in events] for name in ("seq", "session_id", "content")}
+    ).with_columns(
+        context=pl.lit(value=False), part=pl.lit(0), identity=pl.col("seq").cast(pl.String)
+    )
+    items = [
         item(
             node=path.stem, seq=event["seq"], content=event["content"],
             ts=datetime.fromisoformat(event["ts"]), session=event["session_id"],
         )
-        for path in sorted((SHARED / "trails").glob("*.jsonl"))
-        for event in map(json.loads, path.read_text("utf-8").splitlines())
+        for event in events
     ]  # fmt: skip
+    return with_surroundings(items, frame)
 
 
 def covered(found: list[set[int]], wanted: set[int], k: int) -> float:
@@ -106,7 +120,18 @@ def quality(embedder: Embedder) -> list[Row]:
             ]
             for k in (1, 5, 10, 50):
                 shares[q["dataset"], k].append(covered(found, set(q["evidence_seqs"]), k))
-    return [(f"{name} recall@{k}", 100 * float(np.mean(v)), "%") for (name, k), v in shares.items()]
+    return [
+        (f"{name} recall@{k} {interval(v)}", 100 * float(np.mean(v)), "%")
+        for (name, k), v in shares.items()
+    ]
+
+
+def interval(shares: list[float]) -> str:
+    """95 % of 1,000 bootstrap means over questions."""
+    random = np.random.default_rng(7)
+    means = random.choice(shares, size=(1000, len(shares))).mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def filler_items(rows: int) -> list[Item]:
@@ -184,7 +209,7 @@ def main(parts: tuple[str, ...] = ("quality", "latency")) -> list[Row]:
     if "latency" in parts:
         figures += latency()
     for name, value, unit in figures:
-        print(f"{name:32} {value:10.1f} {unit}")
+        print(f"{name:44} {value:10.1f} {unit}")
     return figures
 
 
