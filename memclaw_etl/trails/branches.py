@@ -60,9 +60,9 @@ class Conversation:
 
     def _place(self) -> None:
         """Give the lines since the last prompt their turn; a line told again keeps its first."""
-        place, turn = self._turn_of.setdefault, self.turn
-        for uuid, _ in self._unplaced:
-            place(uuid, turn)
+        placed = self._turn_of
+        new = [uuid for uuid, _ in self._unplaced if uuid not in placed]
+        placed.update(dict.fromkeys(new, self.turn))
         self._last = [*self._last, *self._unplaced[-_KEPT_TIPS:]][-_KEPT_TIPS:]
         self._unplaced = []
 

@@ -7,7 +7,6 @@ does not fit this narrow shape exactly is left to the thorough path, so that bot
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -102,60 +101,56 @@ def look_run(run: LineRun, look_at: Callable[[RawLine], LineOutcome]) -> Iterato
 
     `look_at` judges every other line.
     """
-    shift, block, view = run.byte_start - run.begin, run.block, memoryview(run.block)
-    joined = _Joined(run.byte_start)
-    begin = end = run.begin
-    seq = run.seq - 1
-    for newline in run.newlines:
-        begin, end = end, newline + 1
-        seq += 1
-        speaks = block.find(_SPEAKS, begin, begin + _HEAD_BYTES) >= 0
-        found = None if speaks else _noise_of(view[begin:newline])
-        if found is None:
-            at = begin + shift
-            if joined.noise:
-                yield joined.outcome(seq - 1, at)
-            joined = _Joined(end + shift)
-            data = block[begin:newline]
-            yield look_at(RawLine(seq, 0, at, joined.byte_start, True, data))  # noqa: FBT003
-            continue
-        line, noise = found
-        if line.version != joined.version:
-            if joined.noise:
-                yield joined.outcome(seq - 1, begin + shift)
-                joined = _Joined(begin + shift)
-            joined.version = line.version
-        joined.noise.append(noise)
-        if line.uuid and not line.isSidechain:
-            parent = line.parentUuid or line.logicalParentUuid or None
-            joined.links.append((line.uuid, parent))
-    if joined.noise:
-        yield joined.outcome(seq, end + shift)
-
-
-@dataclass(slots=True)
-class _Joined:
-    """Lines that are certainly noise, all of one client version."""
-
-    byte_start: int
+    shift, block = run.byte_start - run.begin, run.block
+    find, view = block.find, memoryview(block)
+    noise: list[str] = []
+    links: list[Link] = []
     version: str | None = None
-    noise: list[str] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    first = end = run.begin
+    for seq, newline in enumerate(run.newlines, run.seq):
+        begin, end = end, newline + 1
+        speaks = 0 <= find(_SPEAKS, begin, begin + _HEAD_BYTES) < newline
+        found = None if speaks else _noise_of(view[begin:newline])
+        if noise and (found is None or found[0].version != version):
+            yield _joined(seq - 1, first + shift, begin + shift, noise, links, version)
+            noise, links = [], []
+        if found is None:
+            data = block[begin:newline]
+            yield look_at(RawLine(seq, 0, begin + shift, end + shift, True, data))  # noqa: FBT003
+            continue
+        line, reason = found
+        if not noise:
+            first, version = begin, line.version
+        noise.append(reason)
+        if (uuid := line.uuid) and not line.isSidechain:
+            links.append((uuid, line.parentUuid or line.logicalParentUuid or None))
+    if noise:
+        last = run.seq + len(run.newlines) - 1
+        yield _joined(last, first + shift, end + shift, noise, links, version)
 
-    def outcome(self, seq: int, byte_end: int) -> LineOutcome:
-        return LineOutcome(
-            seq,
-            0,
-            1,
-            self.byte_start,
-            byte_end,
-            True,  # noqa: FBT003
-            True,  # noqa: FBT003
-            noise=tuple(self.noise),
-            client_version=plain_version(self.version),
-            lines=len(self.noise),
-            links=tuple(self.links),
-        )
+
+def _joined(
+    seq: int,
+    byte_start: int,
+    byte_end: int,
+    noise: list[str],
+    links: list[Link],
+    version: str | None,
+) -> LineOutcome:
+    """Lines that are certainly noise, all of one client version; `seq` is the last one's."""
+    return LineOutcome(
+        seq,
+        0,
+        1,
+        byte_start,
+        byte_end,
+        True,  # noqa: FBT003
+        True,  # noqa: FBT003
+        noise=tuple(noise),
+        client_version=plain_version(version),
+        lines=len(noise),
+        links=tuple(links),
+    )
 
 
 def _noise_of(data: bytes | memoryview) -> tuple[_Line, str] | None:
@@ -171,7 +166,10 @@ def _noise_of(data: bytes | memoryview) -> tuple[_Line, str] | None:
 def _reason(line: _Line) -> str | None:
     """The noise reason of a message that holds no text, where nothing else makes it noise."""
     message = line.message
-    if message is None or isinstance(message.content, str) or message.model == "<synthetic>":
+    if message is None or message.model == "<synthetic>":
+        return None
+    blocks = message.content
+    if isinstance(blocks, str):
         return None
     if (
         line.isSidechain
@@ -181,7 +179,6 @@ def _reason(line: _Line) -> str | None:
         or line.isApiErrorMessage
     ):
         return None
-    blocks = message.content
     types = blocks[0].type if len(blocks) == 1 else " ".join([block.type for block in blocks])
     return _reason_of(line.type, types)
 

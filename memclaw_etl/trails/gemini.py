@@ -65,7 +65,7 @@ def _spread(parsed: ParsedLine) -> ParsedLine:
         rows = list(_rows(record))
         records += [(part + shift + place, row) for place, row in enumerate(rows)]
         shift += len(rows) - 1
-    return replace(parsed, records=tuple(records), next_part=parsed.next_part + shift)
+    return structs.replace(parsed, records=tuple(records), next_part=parsed.next_part + shift)
 
 
 def _rows(record: object) -> Iterator[object]:

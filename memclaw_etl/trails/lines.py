@@ -7,9 +7,10 @@ UTF-8. A damaged line never costs another line its events, and no input raises.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
+import msgspec
 import orjson
 
 from memclaw_etl.trails.events import LineRun, Position, Quarantined, RawLine
@@ -28,8 +29,7 @@ _RECOVERY_CHARS: Final = 256 * 1024 * 1024
 _MAX_RECOVERIES: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedLine:
+class ParsedLine(msgspec.Struct, frozen=True, gc=False):
     """The records of one physical line.
 
     `records` are (part, value) in order; a broken piece uses up a part number and stands in
@@ -192,7 +192,7 @@ def _parse_unclean(line: RawLine) -> ParsedLine:
     else:
         parsed = ParsedLine(((part, value),), part + 1, whole=True)
     ends_in_record = line.terminated or isinstance(parsed.last_value, dict)
-    return parsed if ends_in_record else replace(parsed, whole=False)
+    return parsed if ends_in_record else msgspec.structs.replace(parsed, whole=False)
 
 
 def _parse_damaged(line: RawLine, data: bytes) -> ParsedLine:

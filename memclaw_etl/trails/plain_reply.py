@@ -4,6 +4,7 @@ Most lines that say something are replies. msgspec builds just what an event nee
 not fit this narrow shape exactly is left to the thorough path, so that both give the same.
 """
 
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ from memclaw_etl.trails.events import Event, LineOutcome, Origin, RawLine, Role
 from memclaw_etl.trails.identity import exact_time, uuid_identity
 from memclaw_etl.trails.known_fields import CLAUDE_CODE
 
-_HEAD_BYTES: Final = 1_000
+_EDGE_BYTES: Final = 1_000
 _ASSISTANT: Final = b'"type":"assistant"'
 FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 """Texts that the client writes in place of a reply, and what they are."""
@@ -55,14 +56,16 @@ _Reply: Final = msgspec.defstruct(
     gc=False,
 )
 _DECODER: Final = msgspec.json.Decoder(_Reply)
+_flags_of: Final = attrgetter(*_FLAGS)
 
 
 def plain_reply(line: RawLine) -> LineOutcome | None:
     """The outcome of a line that is one reply; None leaves open what it is."""
-    if line.data.find(_ASSISTANT, 0, _HEAD_BYTES) < 0:
+    data = line.data
+    if data.find(_ASSISTANT, 0, _EDGE_BYTES) < 0 and data.find(_ASSISTANT, -_EDGE_BYTES) < 0:
         return None
     try:
-        reply: Any = _DECODER.decode(line.data)
+        reply: Any = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
     event = _event(reply, seq=line.seq, part=line.first_part)
@@ -83,7 +86,7 @@ def plain_reply(line: RawLine) -> LineOutcome | None:
 
 
 def _event(reply: Any, *, seq: int, part: int) -> Event | None:  # noqa: ANN401 - made by defstruct
-    if reply.type != "assistant" or any(getattr(reply, flag) for flag in _FLAGS):
+    if reply.type != "assistant" or True in _flags_of(reply):
         return None
     message = reply.message
     texts = [block.text.strip() for block in message.content if block.type == "text"]

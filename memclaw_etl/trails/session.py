@@ -4,7 +4,7 @@ Decides what one line cannot say: whether a queued prompt came again, whether a 
 before, and which events were left behind by going back.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -37,7 +37,7 @@ class _Window:
     talk: Conversation
     events: list[Event | None] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
-    noise: Counter[str] = field(default_factory=Counter)
+    noise: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     identities: set[str] = field(default_factory=set)
 
     def take_spoken(self, outcome: LineOutcome) -> None:
@@ -143,11 +143,14 @@ def assemble(
         file_session, PromptQueue.restored(state.emitted_queue), Conversation(state.tips)
     )
     quarantined: list[Quarantined] = []
-    versions: Counter[str | None] = Counter()
+    versions: defaultdict[str | None, int] = defaultdict(int)
+    noise = window.noise
     for outcome in outcomes:
-        window.noise.update(outcome.noise)
+        for reason in outcome.noise:
+            noise[reason] += 1
         versions[outcome.client_version] += outcome.lines
-        quarantined.extend(outcome.quarantined)
+        if outcome.quarantined:
+            quarantined.extend(outcome.quarantined)
         if outcome.said:
             window.take_spoken(outcome)
         else:
