@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -138,6 +138,15 @@ def parse_since(text: str | None, *, now: datetime) -> datetime | None:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
+def _score(score: float, parts: Mapping[str, float]) -> str:
+    """A score and its parts; the cost of a long text only where there is one."""
+    length = f" - length {-parts['length']:.2f}" if round(parts["length"], 2) else ""
+    return (
+        f"score {score:.2f} = words {parts['bm25']:.2f} + meaning {parts['vector']:.2f}"
+        f" + nearby {parts['support']:.2f}{length}"
+    )
+
+
 def print_hits(hits: "Sequence[Answer]") -> None:
     """Recalled memories for a person."""
     if not hits:
@@ -151,9 +160,7 @@ def print_hits(hits: "Sequence[Answer]") -> None:
         print_facts(
             f"{hit['file']}:{where}",
             hit["memory_id"],
-            f"score {hit['score']:.2f} = words {parts['bm25']:.2f} + meaning"
-            f" {parts['vector']:.2f} + nearby {parts['support']:.2f}"
-            f" {parts['length']:+.2f} for its length",
+            _score(hit["score"], parts),
             *_replaced(hit),
             indent=3,
         )
