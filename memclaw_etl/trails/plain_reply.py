@@ -1,6 +1,6 @@
-"""Claude Code lines that are a reply and nothing else, read in one go.
+"""Claude Code lines that are a reply or a prompt and nothing else, read in one go.
 
-Most lines that say something are replies. msgspec builds just what an event needs; whatever does
+Most lines that say something are such ones. msgspec builds just what an event needs; whatever does
 not fit this narrow shape exactly is left to the thorough path, so that both give the same.
 """
 
@@ -12,10 +12,12 @@ import msgspec
 from memclaw_etl.trails.certain_noise import plain_version
 from memclaw_etl.trails.events import Event, LineOutcome, Origin, RawLine, Role
 from memclaw_etl.trails.identity import exact_time, uuid_identity
+from memclaw_etl.trails.injected import strip_injected, wrapper_reason
 from memclaw_etl.trails.known_fields import CLAUDE_CODE
 
 _EDGE_BYTES: Final = 1_000
 _ASSISTANT: Final = b'"type":"assistant"'
+_USER: Final = b'"type":"user"'
 FILLERS: Final = {"No response requested.": "synthetic", "(no content)": "empty"}
 """Texts that the client writes in place of a reply, and what they are."""
 
@@ -26,7 +28,7 @@ class _Block(msgspec.Struct, gc=False):
 
 
 class _Message(msgspec.Struct, gc=False):
-    content: list[_Block]
+    content: list[_Block] | str
     model: str = ""
 
 
@@ -44,9 +46,11 @@ _FLAGS: Final = (
     *("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"),
     "isApiErrorMessage",
 )
+_PROMPT_DECIDERS: Final = ("toolUseResult", "promptSource", "origin", "planContent")
+"""Fields that may make a prompt the client's, or another's; the thorough path weighs them."""
 _OTHERS: Final = sorted(CLAUDE_CODE - _TYPES.keys() - {*_FLAGS, "logicalParentUuid"})
-_Reply: Final = msgspec.defstruct(
-    "_Reply",
+_Spoken: Final = msgspec.defstruct(
+    "_Spoken",
     [
         *_TYPES.items(),
         *((name, bool, False) for name in _FLAGS),
@@ -55,22 +59,40 @@ _Reply: Final = msgspec.defstruct(
     forbid_unknown_fields=True,
     gc=False,
 )
-_DECODER: Final = msgspec.json.Decoder(_Reply)
+_DECODER: Final = msgspec.json.Decoder(_Spoken)
 _flags_of: Final = attrgetter(*_FLAGS)
+_deciders_of: Final = attrgetter(*_PROMPT_DECIDERS)
+_NONE: Final = (msgspec.Raw(),) * len(_PROMPT_DECIDERS)
 
 
 def plain_reply(line: RawLine) -> LineOutcome | None:
-    """The outcome of a line that is one reply; None leaves open what it is."""
-    data = line.data
-    if data.find(_ASSISTANT, 0, _EDGE_BYTES) < 0 and data.find(_ASSISTANT, -_EDGE_BYTES) < 0:
+    """The outcome of a line that is one reply or one prompt; None leaves open what it is."""
+    if not _may_speak(line.data):
         return None
     try:
-        reply: Any = _DECODER.decode(data)
+        spoken: Any = _DECODER.decode(line.data)
     except (msgspec.DecodeError, RecursionError):
         return None
-    event = _event(reply, seq=line.seq, part=line.first_part)
-    if event is None:
+    if True in _flags_of(spoken):
         return None
+    role, text = _words(spoken)
+    ts = exact_time(spoken.timestamp)
+    if not text or ts is None or not spoken.uuid or not spoken.sessionId:
+        return None
+    is_prompt = role is Role.USER
+    event = Event(
+        line.seq,
+        line.first_part,
+        ts,
+        False,  # noqa: FBT003
+        spoken.sessionId,
+        role,
+        "prompt" if is_prompt else "reply",
+        text,
+        uuid_identity(spoken.uuid),
+        Origin.HUMAN if is_prompt else Origin.AGENT,
+        project=spoken.cwd or None,
+    )
     return LineOutcome(
         line.seq,
         line.first_part,
@@ -80,32 +102,36 @@ def plain_reply(line: RawLine) -> LineOutcome | None:
         line.terminated,
         True,  # noqa: FBT003
         said=(event,),
-        client_version=plain_version(reply.version),
-        links=((reply.uuid, reply.parentUuid or None),),
+        client_version=plain_version(spoken.version),
+        links=((spoken.uuid, spoken.parentUuid or None),),
     )
 
 
-def _event(reply: Any, *, seq: int, part: int) -> Event | None:  # noqa: ANN401 - made by defstruct
-    if reply.type != "assistant" or True in _flags_of(reply):
-        return None
-    message = reply.message
-    texts = [block.text.strip() for block in message.content if block.type == "text"]
-    text = "\n\n".join(filter(None, texts))
-    if not text or text in FILLERS or message.model == "<synthetic>":
-        return None
-    ts = exact_time(reply.timestamp)
-    if ts is None or not reply.uuid or not reply.sessionId:
-        return None
-    return Event(
-        seq=seq,
-        part=part,
-        ts=ts,
-        ts_inferred=False,
-        session_id=reply.sessionId,
-        role=Role.ASSISTANT,
-        kind="reply",
-        content=text,
-        identity=uuid_identity(reply.uuid),
-        origin=Origin.AGENT,
-        project=reply.cwd or None,
+def _may_speak(data: bytes) -> bool:
+    """Whether the line's type stands near one of its ends; cheap, and decides nothing."""
+    return (
+        data.find(_ASSISTANT, 0, _EDGE_BYTES) >= 0
+        or data.find(_USER, 0, _EDGE_BYTES) >= 0
+        or data.find(_ASSISTANT, -_EDGE_BYTES) >= 0
+        or data.find(_USER, -_EDGE_BYTES) >= 0
     )
+
+
+def _words(spoken: Any) -> tuple[Role, str]:  # noqa: ANN401 - made by defstruct
+    """Who speaks, and the words; empty where they are not plain."""
+    content = spoken.message.content
+    if spoken.type == "assistant":
+        return Role.ASSISTANT, _reply_words(content, spoken.message.model)
+    if spoken.type == "user" and isinstance(content, str) and _deciders_of(spoken) == _NONE:
+        text = strip_injected(content)
+        return Role.USER, "" if wrapper_reason(text, typed=False) else text
+    return Role.USER, ""
+
+
+def _reply_words(content: list[_Block] | str, model: str) -> str:
+    if isinstance(content, str) or model == "<synthetic>":
+        return ""
+    text = "\n\n".join(
+        [said for block in content if block.type == "text" and (said := block.text.strip())]
+    )
+    return "" if text in FILLERS else text
