@@ -33,9 +33,17 @@ TYPE_NOISE: Final = {
     "pr-link": "pr_link",
 }
 """Noise reason of the line types that never hold an event."""
+FLAG_NOISE: Final = {
+    "isSidechain": "sidechain",
+    "isMeta": "meta",
+    "isCompactSummary": "compact_summary",
+    "isVisibleInTranscriptOnly": "transcript_only",
+    "isApiErrorMessage": "api_error",
+}
+"""Noise reason of a flag that is set on a message, in the order in which they decide."""
 _HEAD_BYTES: Final = 1_000
-_SPEAKS: Final = b'"content":[{"type":"text"'
-"""A line with this near its head most likely speaks, and would be parsed twice."""
+_SPEAKS: Final = b'[{"type":"text"'
+"""A line whose first list begins so most likely speaks, and would be parsed twice."""
 _SAFE_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
 
 
@@ -48,20 +56,23 @@ class _Block(msgspec.Struct, gc=False):
 
 
 class _Message(msgspec.Struct, gc=False):
-    content: list[_Block] | str = ""
     model: str = ""
+    content: list[_Block] | str = ""
 
 
 class _Line(msgspec.Struct, gc=False):
-    """The fields of a line that decide; a value of another type makes decoding fail."""
+    """The fields of a line that decide; a value of another type makes decoding fail.
 
-    type: str = ""
-    message: _Message | None = None
-    version: str | None = None
-    uuid: str | None = None
+    In the order in which lines mostly hold them: msgspec looks for the next one first.
+    """
+
     parentUuid: str | None = None  # noqa: N815
     logicalParentUuid: str | None = None  # noqa: N815
     isSidechain: bool = False  # noqa: N815
+    version: str | None = None
+    message: _Message | None = None
+    type: str = ""
+    uuid: str | None = None
     isMeta: bool = False  # noqa: N815
     isCompactSummary: bool = False  # noqa: N815
     isVisibleInTranscriptOnly: bool = False  # noqa: N815
@@ -76,7 +87,8 @@ _DECODER: Final = msgspec.json.Decoder(_Line)
 
 def certain_noise(raw: RawLine) -> LineOutcome | None:
     """What the line is, where it is certain that it says nothing; None leaves that open."""
-    if raw.data.find(_SPEAKS, 0, _HEAD_BYTES) >= 0:
+    first_list = raw.data.find(b"[", 0, _HEAD_BYTES)
+    if first_list >= 0 and raw.data.startswith(_SPEAKS, first_list):
         return None
     found = _noise_of(raw.data)
     if found is None:
@@ -102,14 +114,15 @@ def look_run(run: LineRun, look_at: Callable[[RawLine], LineOutcome]) -> Iterato
     `look_at` judges every other line.
     """
     shift, block = run.byte_start - run.begin, run.block
-    find, view = block.find, memoryview(block)
+    find, starts, view = block.find, block.startswith, memoryview(block)
     noise: list[str] = []
     links: list[Link] = []
     version: str | None = None
     first = end = run.begin
     for seq, newline in enumerate(run.newlines, run.seq):
         begin, end = end, newline + 1
-        speaks = 0 <= find(_SPEAKS, begin, begin + _HEAD_BYTES) < newline
+        first_list = find(b"[", begin, begin + _HEAD_BYTES)
+        speaks = 0 <= first_list < newline and starts(_SPEAKS, first_list)
         found = None if speaks else _noise_of(view[begin:newline])
         if noise and (found is None or found[0].version != version):
             yield _joined(seq - 1, first + shift, begin + shift, noise, links, version)
@@ -164,12 +177,9 @@ def _noise_of(data: bytes | memoryview) -> tuple[_Line, str] | None:
 
 
 def _reason(line: _Line) -> str | None:
-    """The noise reason of a message that holds no text, where nothing else makes it noise."""
+    """The noise reason of a message that a flag rules out, or that holds no text."""
     message = line.message
-    if message is None or message.model == "<synthetic>":
-        return None
-    blocks = message.content
-    if isinstance(blocks, str):
+    if message is None:
         return None
     if (
         line.isSidechain
@@ -178,9 +188,19 @@ def _reason(line: _Line) -> str | None:
         or line.isVisibleInTranscriptOnly
         or line.isApiErrorMessage
     ):
+        return _flag_reason(line)
+    blocks = message.content
+    if isinstance(blocks, str) or message.model == "<synthetic>":
         return None
     types = blocks[0].type if len(blocks) == 1 else " ".join([block.type for block in blocks])
     return _reason_of(line.type, types)
+
+
+def _flag_reason(line: _Line) -> str | None:
+    """The noise reason of the first flag that is set; it decides before anything else does."""
+    if line.type not in ("user", "assistant"):
+        return None
+    return next((why for flag, why in FLAG_NOISE.items() if getattr(line, flag)), None)
 
 
 @lru_cache(maxsize=512)

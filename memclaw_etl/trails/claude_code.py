@@ -10,6 +10,7 @@ from typing import Final
 
 from memclaw_etl.trails import known_fields
 from memclaw_etl.trails.certain_noise import (
+    FLAG_NOISE,
     TYPE_NOISE,
     Link,
     certain_noise,
@@ -44,13 +45,6 @@ from memclaw_etl.trails.lines import parse_records
 from memclaw_etl.trails.outcome import odd_fields_of
 from memclaw_etl.trails.plain_reply import FILLERS, plain_reply
 
-_FLAG_NOISE: Final = {
-    "isSidechain": "sidechain",
-    "isMeta": "meta",
-    "isCompactSummary": "compact_summary",
-    "isVisibleInTranscriptOnly": "transcript_only",
-    "isApiErrorMessage": "api_error",
-}
 _PERSON_SOURCES: Final = frozenset({"typed", "queued", "human"})
 _MACHINE_SOURCES: Final = frozenset({"system", "task-notification"})
 
@@ -147,9 +141,9 @@ def _judge(record: Record, *, seq: int, part: int) -> tuple[Said | str, ...]:
 
 def _flagged(record: Record) -> str | None:
     """The reason that a flag of the line gives, if one is set."""
-    if True not in [record.get(flag) for flag in _FLAG_NOISE]:
+    if True not in [record.get(flag) for flag in FLAG_NOISE]:
         return None
-    return next((why for flag, why in _FLAG_NOISE.items() if record.get(flag) is True), None)
+    return next((why for flag, why in FLAG_NOISE.items() if record.get(flag) is True), None)
 
 
 def _judge_reply(record: Record, *, seq: int, part: int) -> Event | str:
