@@ -27,20 +27,20 @@ class _Block(msgspec.Struct, gc=False):
     text: str = ""
 
 
-class _Message(msgspec.Struct, gc=False):
-    content: list[_Block] | str
+class _Message(msgspec.Struct, kw_only=True, gc=False):
     model: str = ""
+    content: list[_Block] | str
 
 
 _TYPES: Final[dict[str, Any]] = {
+    "parentUuid": str | None,
+    "cwd": str,
+    "sessionId": str,
+    "version": str,
+    "message": _Message,
     "type": str,
     "uuid": str,
     "timestamp": str,
-    "sessionId": str,
-    "message": _Message,
-    "parentUuid": str | None,
-    "cwd": str,
-    "version": str,
 }
 _FLAGS: Final = (
     *("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"),
@@ -49,14 +49,21 @@ _FLAGS: Final = (
 _PROMPT_DECIDERS: Final = ("toolUseResult", "promptSource", "origin", "planContent")
 """Fields that may make a prompt the client's, or another's; the thorough path weighs them."""
 _OTHERS: Final = sorted(CLAUDE_CODE - _TYPES.keys() - {*_FLAGS, "logicalParentUuid"})
+_FIELDS: Final[dict[str, tuple[str, Any] | tuple[str, Any, Any]]] = {
+    **{name: (name, msgspec.Raw, msgspec.Raw()) for name in _OTHERS},
+    **{name: (name, bool, False) for name in _FLAGS},
+    **{name: (name, kind) for name, kind in _TYPES.items()},
+}
+_USUAL_ORDER: Final = (
+    *("parentUuid", "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
+    *("slug", "type", "message", "requestId", "uuid", "timestamp", "permissionMode"),
+)
+"""The order in which lines mostly hold their fields: msgspec looks for the next one first."""
 _Spoken: Final = msgspec.defstruct(
     "_Spoken",
-    [
-        *_TYPES.items(),
-        *((name, bool, False) for name in _FLAGS),
-        *((name, msgspec.Raw, msgspec.Raw()) for name in _OTHERS),
-    ],
+    [_FIELDS[name] for name in (*_USUAL_ORDER, *sorted(_FIELDS.keys() - {*_USUAL_ORDER}))],
     forbid_unknown_fields=True,
+    kw_only=True,
     gc=False,
 )
 _DECODER: Final = msgspec.json.Decoder(_Spoken)
@@ -122,10 +129,20 @@ def _words(spoken: Any) -> tuple[Role, str]:  # noqa: ANN401 - made by defstruct
     content = spoken.message.content
     if spoken.type == "assistant":
         return Role.ASSISTANT, _reply_words(content, spoken.message.model)
-    if spoken.type == "user" and isinstance(content, str) and _deciders_of(spoken) == _NONE:
-        text = strip_injected(content)
-        return Role.USER, "" if wrapper_reason(text, typed=False) else text
+    if spoken.type == "user" and _deciders_of(spoken) == _NONE:
+        return Role.USER, _prompt_words(content)
     return Role.USER, ""
+
+
+def _prompt_words(content: list[_Block] | str) -> str:
+    """The words of a content all of whose blocks are a person's."""
+    if isinstance(content, str):
+        text = strip_injected(content)
+        return "" if wrapper_reason(text, typed=False) else text
+    texts = [strip_injected(block.text) if block.type == "text" else "" for block in content]
+    if not all(texts) or any(wrapper_reason(text, typed=False) for text in texts):
+        return ""
+    return "\n\n".join(texts)
 
 
 def _reply_words(content: list[_Block] | str, model: str) -> str:
