@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -57,13 +58,17 @@ def write_trail(path: Path, size_bytes: int) -> None:
             number += 1
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Processor time, the best of several rounds: not what the machine does beside."""
-    best = float("inf")
+def seconds(*calls: Callable[[], object]) -> list[float]:
+    """Processor time of each, the best of several rounds: not what the machine does beside.
+
+    They take turns, so that what slows the machine for a while slows all of them.
+    """
+    best = [float("inf")] * len(calls)
     for _ in range(ROUNDS):
-        start = time.process_time()
-        call()
-        best = min(best, time.process_time() - start)
+        for number, call in enumerate(calls):
+            start = time.process_time()
+            call()
+            best[number] = min(best[number], time.process_time() - start)
     return best
 
 
@@ -125,7 +130,8 @@ def decode_rows(folder: Path) -> list[Row]:
     }
     if client := yardstick():
         calls["caura-client"] = client
-    taken = {name: seconds(lambda call=call: call(trail)) for name, call in calls.items()}  # type: ignore[misc]
+    each = seconds(*(partial(call, trail) for call in calls.values()))
+    taken = dict(zip(calls, each, strict=True))
     for name, call in calls.items():
         rows.append((f"{name}: bytes", megabytes / taken[name], "MB/s"))
         rows.append((f"{name}: events", call(trail) / taken[name], "events/s"))
@@ -135,8 +141,9 @@ def decode_rows(folder: Path) -> list[Row]:
             row[1] for row in rows if row[0] in ("ours: events", "caura-client: events")
         )
         rows.append(("ours is faster by (events)", ours / theirs, "x"))
-    rows.append(("read_lines alone", megabytes / seconds(lambda: split_lines(trail)), "MB/s"))
-    rows.append(("orjson alone", megabytes / seconds(lambda: parse_alone(trail)), "MB/s"))
+    split, parsed = seconds(partial(split_lines, trail), partial(parse_alone, trail))
+    rows.append(("read_lines alone", megabytes / split, "MB/s"))
+    rows.append(("orjson alone", megabytes / parsed, "MB/s"))
     return rows
 
 
@@ -176,7 +183,7 @@ def discovery_row(folder: Path, files: int = 10_000) -> Row:
             project.mkdir(parents=True)
         (project / f"s{number}.jsonl").touch()
     source = Source(TrailKind.CLAUDE_CODE, root, ("*",))
-    taken = seconds(lambda: discover(source, machine12="bench"))
+    (taken,) = seconds(lambda: discover(source, machine12="bench"))
     return (f"discover {files} trails", taken, "s")
 
 
