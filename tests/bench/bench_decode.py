@@ -148,10 +148,11 @@ def decode_rows(folder: Path) -> list[Row]:
 
 
 MEASURE = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 from tests.bench.bench_decode import decode_file
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+# not ru_maxrss: it starts at the peak of the process that forked this one
+peak = lambda: 1024 * int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 before = peak()
 events = decode_file(Path(sys.argv[1]))
 print(json.dumps({"events": events, "above_start": peak() - before}))

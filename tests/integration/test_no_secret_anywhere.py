@@ -1,19 +1,17 @@
 """What the examples plant is in no file of the home, however it is stored there."""
 
 import re
-import sqlite3
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
-import polars as pl
 import pytest
 
 from memclaw_etl.examples import example_sources
 from memclaw_etl.service.home import open_home
 from memclaw_etl.settings import load_settings
 from tests.cli import call
+from tests.homes import contents
 
 PLANTED = (
     r"DB_PASSWORD=(\S+)",
@@ -61,36 +59,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call("audit", "--home", home)
     call("rebuild", "--home", home)
     return home
-
-
-def contents(path: Path) -> Iterator[bytes]:
-    """A file's bytes, and what they hold when they are a database or a table."""
-    yield path.read_bytes()
-    if path.suffix in {".sqlite", ".db"}:
-        yield from rows_of(path)
-    if path.suffix == ".parquet":
-        yield repr(pl.read_parquet(path).to_dicts()).encode()
-
-
-def rows_of(path: Path) -> Iterator[bytes]:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        tables = connection.execute("select name from sqlite_master where type = 'table'")
-        for (table,) in tables.fetchall():
-            for row in connection.execute(f'select * from "{table}"'):
-                yield from map(stored, row)
-    finally:
-        connection.close()
-
-
-def stored(value: object) -> bytes:
-    """A database value as bytes; Dagster compresses its snapshots."""
-    if not isinstance(value, bytes):
-        return str(value).encode()
-    try:
-        return zlib.decompress(value)
-    except zlib.error:
-        return value
 
 
 def forms(secret: str) -> list[bytes]:

@@ -120,14 +120,3 @@ def clear(connection: Connection) -> None:
     """Remove everything that was derived; `rebuild` derives it anew."""
     connection.execute(delete(statement_marks))
     connection.execute(delete(statement_edges))
-
-
-def scopes_of(connection: Connection, groups: Collection[str]) -> set[str]:
-    """Scopes of the live items of these groups."""
-    found: set[str] = set()
-    for some in batched(sorted(groups)):
-        rows = connection.execute(
-            select(live_items.c.scope).where(live_items.c.group_key.in_(some)).distinct()
-        )
-        found.update(row.scope for row in rows)
-    return found
