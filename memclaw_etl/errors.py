@@ -46,6 +46,13 @@ class UnknownWindowError(UsageError):
     """A partition key that the ledger does not know. Nothing was changed."""
 
 
+class NotGrantedError(UsageError):
+    """A reader asked for what it was not granted, or for what does not exist: one error for both.
+
+    So a reader cannot find out what there is beside its own. Nothing was read.
+    """
+
+
 class HomeMismatchError(UsageError):
     """Ledger, Dagster home and index do not belong together."""
 

@@ -62,6 +62,18 @@ class NamespaceSettings(_Section):
     namespace: str
 
 
+class GrantSettings(_Section):
+    """What one reader may read: a tenant, all of it or some namespaces.
+
+    A reader with several entries may read what any of them grants.
+    """
+
+    reader: Annotated[str, Field(min_length=1, max_length=200)]
+    tenant_id: Annotated[str, Field(min_length=1)] = DEFAULT_TENANT
+    namespaces: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """None: all of the tenant. `""` is what belongs to no project."""
+
+
 class KeystoneSettings(_Section):
     """Governance rules that a model is given with every chunk of a scope.
 
@@ -177,6 +189,7 @@ class Settings(BaseSettings):
     """Folder of stage files and index; default is `lake` in the home."""
     sources: tuple[SourceSettings, ...] = ()
     namespaces: tuple[NamespaceSettings, ...] = ()
+    grants: tuple[GrantSettings, ...] = ()
     personal_data: PersonalDataName = "off"
     """What becomes of e-mail addresses, phone numbers, cards, IBANs and national ids: `flag` counts
     them, `mask` masks them as credentials are. `tenants` may set it otherwise."""

@@ -127,6 +127,10 @@ class MemoryIndex:
         where = None if tenant_id is None else f"tenant_id = {quoted(tenant_id)}"
         return self._rows(where, self._columns(with_vectors=with_vectors))
 
+    def rows_in(self, scope: Scope) -> pa.Table:
+        """Give every row of a scope, in no order, without vectors."""
+        return self._rows(scope.predicate(), self._columns(with_vectors=False))
+
     def existing(self, groups: Collection[str]) -> pa.Table:
         """Give the rows of these groups, with vectors, so that an unchanged text keeps its own."""
         return self._of_groups(groups, self._columns(with_vectors=True))
@@ -183,6 +187,12 @@ class MemoryIndex:
         """Give the tenant's rows with these ids, in no order; unknown ids are absent."""
         where = f"{in_list('memory_id', memory_ids)} AND tenant_id = {quoted(tenant_id)}"
         return self._rows(where, columns)
+
+    def by_id_in(
+        self, scope: Scope, memory_ids: Collection[str], *, columns: Sequence[str]
+    ) -> pa.Table:
+        """Give those of a scope's rows that have these ids, in no order."""
+        return self._rows(f"{in_list('memory_id', memory_ids)} AND {scope.predicate()}", columns)
 
     def optimize(self, *, keep_versions: timedelta = KEEP_VERSIONS) -> None:
         """Compact files, bring the indexes up to date and drop versions older than given.

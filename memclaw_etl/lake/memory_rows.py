@@ -90,8 +90,12 @@ class Scope:
     node_id: str | None = None
     """A memory counts as a node's when the node gave any of its evidence."""
     namespace: str | None = None
+    namespaces: Collection[str] | None = None
+    """What the reader was granted. It holds beside `namespace`; none at all finds nothing."""
     since: datetime | None = None
     """Memories that were valid at or after this time; those without a time are left out."""
+    until: datetime | None = None
+    """Memories whose validity began before this time; those without a time are left out."""
     valid_at: datetime | None = None
     """What held at this moment: begun, and not yet replaced by something else. A memory that was
     replaced since is found by this alone."""
@@ -113,8 +117,12 @@ class Scope:
             parts.append(f"array_has(node_ids, {quoted(self.node_id)})")
         if self.namespace is not None:
             parts.append(f"namespace = {quoted(self.namespace)}")
+        if self.namespaces is not None:
+            parts.append(in_list("namespace", self.namespaces))
         if self.since is not None:
             parts.append(f"ts_valid_end >= {sql_time(self.since)}")
+        if self.until is not None:
+            parts.append(f"ts_valid_start < {sql_time(self.until)}")
         return " AND ".join(parts)
 
 

@@ -12,7 +12,7 @@ several short ones.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,7 +62,9 @@ class RecallQuery:
     memory_type: str | None = None
     node_id: str | None = None
     namespace: str | None = None
+    namespaces: Collection[str] | None = None
     since: datetime | None = None
+    until: datetime | None = None
     valid_at: datetime | None = None
     status: str = ACTIVE
     now: datetime | None = None
@@ -123,7 +125,9 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
         memory_type=query.memory_type,
         node_id=query.node_id,
         namespace=query.namespace,
+        namespaces=query.namespaces,
         since=query.since,
+        until=query.until,
         valid_at=query.valid_at,
         status=query.status,
     )
