@@ -6,6 +6,7 @@ settings: `OPENAI_API_KEY` is read from the environment where it is used.
 """
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -20,12 +21,17 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as UnreadableSettingsError
 
 from memclaw_etl.errors import SettingsError
+from memclaw_etl.tenant_settings import (
+    PersonalDataName,
+    PolicySettings,
+    RetentionSettings,
+    Tenants,
+)
 
 DEFAULT_TENANT = "default"
 MAX_KEYSTONES = 8
 """Rules that a prompt carries for its scope."""
 
-PersonalDataName = Literal["off", "flag", "mask"]
 InterviewerName = Literal["heuristic", "openai", "verbatim"]
 Positive = Annotated[int, Field(gt=0)]
 PositiveS = Annotated[float, Field(gt=0)]
@@ -46,13 +52,6 @@ class SourceSettings(_Section):
     tenant_id: str = DEFAULT_TENANT
     fleet_id: str | None = None
     agent_id: str | None = None
-
-
-class TenantSettings(_Section):
-    """What one tenant wants otherwise than the rest."""
-
-    tenant_id: str
-    personal_data: PersonalDataName
 
 
 class NamespaceSettings(_Section):
@@ -193,7 +192,7 @@ class Settings(BaseSettings):
     personal_data: PersonalDataName = "off"
     """What becomes of e-mail addresses, phone numbers, cards, IBANs and national ids: `flag` counts
     them, `mask` masks them as credentials are. `tenants` may set it otherwise."""
-    tenants: tuple[TenantSettings, ...] = ()
+    tenants: Tenants = ()
     interviewer: InterviewerName = "heuristic"
     on_model_failure: Literal["fail", "heuristic"] = "fail"
     """`fail`: the window stays owed. `heuristic`: rules report on it, and its items say so."""
@@ -225,7 +224,17 @@ class Settings(BaseSettings):
     def personal_data_of(self, tenant_id: str) -> PersonalDataName:
         """The policy of one tenant; the last entry for it wins."""
         own = [one.personal_data for one in self.tenants if one.tenant_id == tenant_id]
-        return own[-1] if own else self.personal_data
+        return next((one for one in reversed(own) if one is not None), self.personal_data)
+
+    def policies_of(self, tenant_id: str) -> tuple[PolicySettings, ...]:
+        """The policies on one tenant's memories, in the order of the settings."""
+        own = [one.policies for one in self.tenants if one.tenant_id == tenant_id]
+        return tuple(chain.from_iterable(own))
+
+    def retention_of(self, tenant_id: str) -> tuple[RetentionSettings, ...]:
+        """How long one tenant's memories stay active; of two for one type the shorter one holds."""
+        own = [one.retention for one in self.tenants if one.tenant_id == tenant_id]
+        return tuple(chain.from_iterable(own))
 
     @property
     def ledger_address(self) -> str:
