@@ -100,7 +100,7 @@ class Scope:
     """What held at this moment: begun, and not yet replaced by something else. A memory that was
     replaced since is found by this alone."""
     status: str = ACTIVE
-    """`active`, `superseded`, or `any`."""
+    """`active`, `superseded`, `deleted`, `expired`, or `any`."""
 
     def predicate(self) -> str:
         """Give the filter as SQL."""
@@ -108,7 +108,8 @@ class Scope:
         if self.valid_at is not None:
             moment = sql_time(self.valid_at)
             parts.append(f"ts_valid_start <= {moment}")
-            parts.append(f"(status = '{ACTIVE}' OR ts_valid_end > {moment})")
+            replaced_since = f"(status = 'superseded' AND ts_valid_end > {moment})"
+            parts.append(f"(status = '{ACTIVE}' OR {replaced_since})")
         elif self.status != ANY_STATUS:
             parts.append(f"status = {quoted(self.status)}")
         if self.memory_type is not None:
