@@ -4,8 +4,7 @@ It is derived state: `rebuild` makes it anew. `lancedb` takes over a second to i
 commands never ask the index: `memory_table`, the only module that imports it, is imported late.
 """
 
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self
@@ -13,16 +12,15 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from memclaw_etl.errors import HomeMismatchError, InvariantError
+from memclaw_etl.errors import InvariantError
+from memclaw_etl.lake.memory_pin import check_pin, in_schema, pinned_schema
 from memclaw_etl.lake.memory_races import CREATE_RACES, again
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
-    ROW_VERSION,
     UTC_TIME,
     VECTOR,
     Scope,
     in_list,
-    memory_schema,
     quoted,
 )
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from memclaw_etl.lake.memory_table import LanceTable
 
-PIN_KEY = b"memclaw_pin"
 IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
 VECTOR_INDEX_ROWS = 50_000
@@ -84,23 +81,26 @@ class MemoryIndex:
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        pin = {
-            "dimension": dimension,
-            "ledger_id": ledger_id,
-            "model_id": model_id,
-            "row_version": ROW_VERSION,
-        }
-        schema = memory_schema(dimension).with_metadata({PIN_KEY: json.dumps(pin).encode()})
+        schema = pinned_schema(dimension=dimension, model_id=model_id, ledger_id=ledger_id)
         table = again(lambda: memory_table.open_or_create(uri, schema), races=CREATE_RACES)
-        _check_pin(table.schema, pin)
+        check_pin(table.schema, schema)
         return cls(table, clock=clock)
 
     @staticmethod
-    def drop(uri: str) -> None:
-        """Remove the table and all its versions; nothing happens if there is none."""
+    def remake(
+        uri: str, rows: Iterator[pa.Table], *, dimension: int, model_id: str, ledger_id: str
+    ) -> None:
+        """Make these the only rows of the index, whatever it was made with, in one commit.
+
+        Rows as `replace_groups` takes them, `created_at` included. Until the last one is given,
+        readers find the old index; if this is stopped before, they go on to. The caller keeps all
+        writers away.
+        """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        memory_table.drop(uri)
+        schema = pinned_schema(dimension=dimension, model_id=model_id, ledger_id=ledger_id)
+        batches = (batch for some in rows for batch in in_schema(some, schema).to_batches())
+        memory_table.remake(uri, batches, schema)
 
     @staticmethod
     def rewrite(uri: str) -> None:
@@ -138,8 +138,8 @@ class MemoryIndex:
     def replace_groups(self, rows: pa.Table, groups: Collection[str]) -> Replaced:
         """Make `rows` the only rows of `groups`, in one commit; no commit when nothing changes.
 
-        `rows` has `MEMORY_FIELDS` and `vector`. `created_at` is stamped on rows that are new and
-        kept on others. On return the rows are durable.
+        `rows` has `MEMORY_FIELDS` and `vector`. Where it has no `created_at`, that is stamped on
+        rows that are new and kept on others. On return the rows are durable.
 
         Raises:
             InvariantError: a memory id is given twice, or a row belongs to none of `groups`.
@@ -241,14 +241,15 @@ class MemoryIndex:
         merge.execute(batch)
 
     def _stamped(self, batch: pa.Table, before: Mapping[str, Mapping[str, object]]) -> pa.Table:
-        """Add `created_at`, in the table's column order and exact types."""
-        now = self._clock()
-        stamps = [
-            before[key][CREATED_AT] if key in before else now for key in _texts(batch, "memory_id")
-        ]
-        batch = batch.append_column(CREATED_AT, pa.array(stamps, UTC_TIME))
-        schema = self._table.schema
-        return batch.select(schema.names).cast(schema)
+        """Add `created_at` if need be; in the table's column order and exact types."""
+        if CREATED_AT not in batch.column_names:
+            now = self._clock()
+            stamps = [
+                before[key][CREATED_AT] if key in before else now
+                for key in _texts(batch, "memory_id")
+            ]
+            batch = batch.append_column(CREATED_AT, pa.array(stamps, UTC_TIME))
+        return in_schema(batch, self._table.schema)
 
     def _of_groups(self, groups: Collection[str], columns: Sequence[str]) -> pa.Table:
         """Rows of these groups. Long lists read the column once instead of a long IN list."""
@@ -267,17 +268,6 @@ class MemoryIndex:
     def _columns(self, *, with_vectors: bool) -> list[str]:
         """Column names, in schema order."""
         return [name for name in self._table.schema.names if with_vectors or name != VECTOR]
-
-
-def _check_pin(schema: pa.Schema, pin: Mapping[str, object]) -> None:
-    """Raise HomeMismatchError unless the table was made with this pin."""
-    stored = json.loads((schema.metadata or {}).get(PIN_KEY, b"{}"))
-    for name, wanted in pin.items():
-        if stored.get(name) != wanted:
-            raise HomeMismatchError(
-                f"memory index: it was made with {name} {stored.get(name)!r}, "
-                f"but this home has {wanted!r}; run `memclaw-etl rebuild`, or use its own home"
-            )
 
 
 def _check_batch(rows: pa.Table, groups: Collection[str]) -> None:

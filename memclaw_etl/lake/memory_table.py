@@ -1,7 +1,7 @@
 """The LanceDB table behind the memory index. This is the only module that imports `lancedb`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "LanceTable",
     "add_indexes",
-    "drop",
     "open_or_create",
+    "remake",
     "rewrite",
     "vector_query",
     "words_query",
@@ -79,11 +79,46 @@ def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
     return table
 
 
-def drop(uri: str) -> None:
-    """Remove the table and all its versions; nothing happens if there is none."""
-    database = lancedb.connect(uri)
-    if TABLE in database.list_tables().tables:
+def remake(uri: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:
+    """Make these the only rows of the table, in one commit; readers see the old ones until then.
+
+    What is there may be of another schema. What cannot even be opened is dropped first. An error
+    that `batches` raises is raised here, and nothing was changed.
+    """
+    database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
+    if not _is_readable(database):
         database.drop_table(TABLE)
+    raised: list[BaseException] = []
+    reader = pa.RecordBatchReader.from_batches(schema, _keeping_errors(batches, raised))
+    try:
+        database.create_table(TABLE, data=reader, schema=schema, mode="overwrite")
+    except RuntimeError:
+        if raised:
+            raise raised[0] from None
+        raise
+    open_or_create(uri, schema)
+
+
+def _keeping_errors(
+    batches: Iterator[pa.RecordBatch], raised: list[BaseException]
+) -> Iterator[pa.RecordBatch]:
+    """Keep what is raised: on its way through Rust an error becomes a text."""
+    try:
+        yield from batches
+    except BaseException as error:
+        raised.append(error)
+        raise
+
+
+def _is_readable(database: lancedb.DBConnection) -> bool:
+    """Whether there is no table, or one whose newest version can be opened."""
+    if TABLE not in database.list_tables().tables:
+        return True
+    try:
+        database.open_table(TABLE)
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return True
 
 
 def rewrite(uri: str) -> None:

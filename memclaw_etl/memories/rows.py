@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from memclaw_etl.lake.memory_rows import MEMORY_FIELDS, VECTOR
+from memclaw_etl.lake.memory_rows import CREATED_AT, MEMORY_FIELDS, UTC_TIME, VECTOR
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.wording import pairs, terms
@@ -28,15 +28,27 @@ _LISTS = (
 )
 
 
-def rows_of(memories: Sequence[Memory], embedder: Embedder, *, known: pa.Table) -> pa.Table:
+def rows_of(
+    memories: Sequence[Memory],
+    embedder: Embedder,
+    *,
+    known: pa.Table | None = None,
+    created_at: Mapping[str, datetime] | None = None,
+) -> pa.Table:
     """Give the index rows of `memories`: `MEMORY_FIELDS` and `vector`, in the memories' order.
 
-    Vectors of equal contents are taken from `known` (columns `content`, `vector`).
+    Vectors of equal contents are taken from `known` (columns `content`, `vector`). `created_at`
+    (by memory id) becomes a column, if it is given.
     """
     vectors = _vectors([memory.content for memory in memories], embedder, known=known)
     table = pa.Table.from_pylist([_row(memory) for memory in memories], pa.schema(MEMORY_FIELDS))
     flat = pa.array(vectors.ravel(), pa.float32())
-    return table.append_column(VECTOR, pa.FixedSizeListArray.from_arrays(flat, embedder.dimension))
+    vectors_of = pa.FixedSizeListArray.from_arrays(flat, embedder.dimension)
+    table = table.append_column(VECTOR, vectors_of)
+    if created_at is None:
+        return table
+    stamps = [created_at[memory.memory_id] for memory in memories]
+    return table.append_column(CREATED_AT, pa.array(stamps, UTC_TIME))
 
 
 def memory_of(row: Mapping[str, Any]) -> Memory:
@@ -65,11 +77,13 @@ def search_text(memory: Memory) -> str:
     return " ".join([*day, *own, *day, *own, *pairs(own), *around])
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder, *, known: pa.Table) -> Vectors:
+def _vectors(texts: Sequence[str], embedder: Embedder, *, known: pa.Table | None) -> Vectors:
     """Vectors of the texts, embedding each distinct unknown text once."""
-    flat = known[VECTOR].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    stored = flat.reshape(-1, embedder.dimension)
-    at: dict[str, Vectors] = dict(zip(known["content"].to_pylist(), stored, strict=True))
+    at: dict[str, Vectors] = {}
+    if known is not None:
+        flat = known[VECTOR].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        stored = flat.reshape(-1, embedder.dimension)
+        at.update(zip(known["content"].to_pylist(), stored, strict=True))
     missing = [text for text in dict.fromkeys(texts) if text not in at]
     if missing:
         at.update(zip(missing, embedder.embed(missing), strict=True))

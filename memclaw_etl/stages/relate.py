@@ -27,16 +27,37 @@ def relate(bench: Bench, items: Sequence[Item], *, items_of: ItemsOf) -> None:
     said = _said(items)
     with bench.ledger.read() as tx:
         new = said.keys() - statements.marked(tx, said.keys())
-        marks_of = {key: _mark_hashes(said[key]) for key in new}
-        near = statements.sharing(tx, {mark for some in marks_of.values() for mark in some})
     if not new:
         return
-    missing = near - said.keys()
-    both = {key: said[key] for key in new | (near & said.keys())}
-    both |= _said(items_of(missing)) if missing else {}
-    found = [_stored(edge, both) for edge in edges(both, new=new)]
+    marks_of, found = _related(bench, said, new, items_of)
     with bench.ledger.write() as tx:
         statements.add(tx, marks_of, found)
+
+
+def relate_anew(bench: Bench, groups: Collection[str], *, items_of: ItemsOf) -> None:
+    """Find marks and edges of these groups as if there were none, in place of those that are.
+
+    Whoever stops in between leaves each group with its old ones or its new ones. The caller is the
+    only writer of all scopes.
+    """
+    said = _said(items_of(groups))
+    marks_of, found = _related(bench, said, set(said), items_of)
+    with bench.ledger.write() as tx:
+        statements.remove(tx, groups)
+        statements.add(tx, marks_of, found)
+
+
+def _related(
+    bench: Bench, said: Mapping[str, Said], new: Collection[str], items_of: ItemsOf
+) -> tuple[dict[str, list[str]], list[StoredEdge]]:
+    """Marks of the groups that are new, and their edges to each other and to all that are there."""
+    marks_of = {key: _mark_hashes(said[key]) for key in new}
+    with bench.ledger.read() as tx:
+        near = statements.sharing(tx, {mark for some in marks_of.values() for mark in some})
+    missing = near - said.keys()
+    both = {key: said[key] for key in {*new, *(near & said.keys())}}
+    both |= _said(items_of(missing)) if missing else {}
+    return marks_of, [_stored(edge, both) for edge in edges(both, new=new)]
 
 
 def _said(items: Iterable[Item]) -> dict[str, Said]:

@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 
 from sqlalchemy import Connection
@@ -20,9 +21,10 @@ from memclaw_etl.lake.ledger import (
     statements,
     tombstones,
 )
+from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.memories.items import Item, group_key
 from memclaw_etl.memories.publish import publish
-from memclaw_etl.memories.resolve import Rulings, resolve
+from memclaw_etl.memories.resolve import Memory, Rulings, resolve
 from memclaw_etl.stages import failures
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, unchanged
@@ -115,7 +117,9 @@ def _publish(bench: Bench, groups: Collection[str]) -> dict[str, int]:
     with bench.ledger.read() as tx:
         component = statements.component(tx, groups)
     memories = resolve(live_items(bench, component), rulings(bench))
-    replaced = publish(bench.index, bench.embedder, memories, groups=component)
+    replaced = publish(
+        bench.index, bench.embedder, memories, groups=component, created_at=born(bench, memories)
+    )
     with bench.ledger.write() as tx:
         statements.drop_dead(tx, groups)
     return {
@@ -132,6 +136,17 @@ def rulings(bench: Bench) -> Rulings:
         under = tombstones.forgotten(tx)
         apart = tombstones.undone(tx)
     return Rulings(apart=apart, forgotten_events=under.events, forgotten_texts=under.texts)
+
+
+def born(bench: Bench, memories: Sequence[Memory]) -> dict[str, datetime]:
+    """When each memory began to be known, by id: when the first window that says it was pinned.
+
+    It stands in the ledger and never changes, so that a rebuild says the same.
+    """
+    keys = sorted({key for memory in memories for key in memory.window_keys})
+    with bench.ledger.read() as tx:
+        pinned = {one.partition_key: one.pinned_at for one in window_table.by_keys(tx, keys)}
+    return {one.memory_id: min(pinned[key] for key in one.window_keys) for one in memories}
 
 
 def live_items(bench: Bench, groups: Collection[str]) -> Iterator[Item]:

@@ -113,11 +113,54 @@ def test_an_index_of_another_home_or_model_is_refused(tmp_path, other):
         open_index(tmp_path, **other)
 
 
-def test_dropping_makes_room_for_another_home(tmp_path):
-    MemoryIndex.drop(str(tmp_path / "none"))
-    put(open_index(tmp_path), some(1))
-    MemoryIndex.drop(str(tmp_path))
-    assert open_index(tmp_path, ledger_id="l2").count() == 0
+def remake(folder, tables, *, ledger_id="l1"):
+    MemoryIndex.remake(
+        str(folder), iter(tables), dimension=64, model_id="words", ledger_id=ledger_id
+    )
+
+
+def remade_rows(memories):
+    born = {memory.memory_id: NOON for memory in memories}
+    return rows_of(memories, WordEmbedder(), created_at=born)
+
+
+def words_find(index):
+    scope = memory_index.Scope(tenant_id="default")
+    return index.full_text([("memori", 1.0)], scope=scope, limit=9, columns=["content"]).num_rows
+
+
+@pytest.mark.parametrize("ledger_id", ["l1", "l2"])
+def test_remaking_replaces_all_rows_at_once_whatever_the_index_was_made_with(tmp_path, ledger_id):
+    index = open_index(tmp_path)
+    put(index, some(3, "old"))
+    memories = some(4)
+    remake(tmp_path, [remade_rows(memories[:3]), remade_rows(memories[3:])], ledger_id=ledger_id)
+    again = open_index(tmp_path, ledger_id=ledger_id)
+    assert stored(index) == stored(again) == memories
+    assert words_find(again) == 4
+    assert put(again, some(4)).unchanged == 4
+
+
+def test_what_stops_remaking_leaves_the_old_index_whole(tmp_path):
+    def rows():
+        yield remade_rows(some(2))
+        raise InvariantError("a stage file is damaged")
+
+    put(open_index(tmp_path), some(3))
+    with pytest.raises(InvariantError, match="damaged"):
+        remake(tmp_path, rows())
+    assert stored(open_index(tmp_path)) == some(3)
+    assert words_find(open_index(tmp_path)) == 3
+
+
+def test_an_index_that_cannot_be_opened_or_is_not_there_is_made(tmp_path):
+    remake(tmp_path / "none", [])
+    assert open_index(tmp_path / "none").count() == 0
+    put(open_index(tmp_path), some(3))
+    for manifest in tmp_path.glob("*.lance/_versions/*"):
+        manifest.write_bytes(b"no manifest")
+    remake(tmp_path, [remade_rows(some(2))])
+    assert stored(open_index(tmp_path)) == some(2)
 
 
 def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):

@@ -107,16 +107,26 @@ def drop_dead(connection: Connection, groups: Collection[str]) -> None:
         rows = connection.execute(
             select(live_items.c.group_key).where(live_items.c.group_key.in_(some)).distinct()
         )
-        dead = sorted(set(some) - {row.group_key for row in rows})
-        connection.execute(delete(statement_marks).where(statement_marks.c.group_key.in_(dead)))
+        remove(connection, set(some) - {row.group_key for row in rows})
+
+
+def remove(connection: Connection, groups: Collection[str]) -> None:
+    """Remove marks and edges of these groups, for whoever derives them anew."""
+    for some in batched(sorted(groups)):
+        connection.execute(delete(statement_marks).where(statement_marks.c.group_key.in_(some)))
         connection.execute(
             delete(statement_edges).where(
-                or_(statement_edges.c.left_key.in_(dead), statement_edges.c.right_key.in_(dead))
+                or_(statement_edges.c.left_key.in_(some), statement_edges.c.right_key.in_(some))
             )
         )
 
 
-def clear(connection: Connection) -> None:
-    """Remove everything that was derived; `rebuild` derives it anew."""
-    connection.execute(delete(statement_marks))
-    connection.execute(delete(statement_edges))
+def drop_all_dead(connection: Connection) -> None:
+    """Remove marks and edges of every group that has no live item."""
+    live = select(live_items.c.group_key)
+    connection.execute(delete(statement_marks).where(statement_marks.c.group_key.not_in(live)))
+    connection.execute(
+        delete(statement_edges).where(
+            or_(statement_edges.c.left_key.not_in(live), statement_edges.c.right_key.not_in(live))
+        )
+    )
