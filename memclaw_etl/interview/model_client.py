@@ -1,24 +1,22 @@
-"""The calls to an OpenAI-compatible endpoint. The one place that imports `openai`, on first use.
-
-The SDK tries again by itself (408, 409, 429, 5xx, lost connections; `Retry-After` is kept), a
-bounded number of times. What is left becomes an error of ours; none of them repeats what a server
-said, since that may be a piece of the prompt.
-"""
+"""The calls to an OpenAI-compatible endpoint that interviews need: chat completions, batches."""
 
 import asyncio
 import itertools
 import json
-import os
-import re
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from memclaw_etl.errors import AnswerRefusedError, EndpointError, SettingsError
+from memclaw_etl.endpoint import (
+    LONGEST_WAIT_S,
+    Endpoint,
+    RequestRefusedError,
+    make_client,
+    open_async_client,
+)
+from memclaw_etl.endpoint import errors_of as errors_of_endpoint
+from memclaw_etl.errors import AnswerRefusedError
 from memclaw_etl.interview.model_prompt import Message
 from memclaw_etl.interview.model_request import (
     Ask,
@@ -31,20 +29,27 @@ from memclaw_etl.interview.model_request import (
 from memclaw_etl.settings import ModelSettings
 
 if TYPE_CHECKING:
-    import openai
+    from memclaw_etl.endpoint import Client
 
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
-NO_KEY: Final = "none"
-"""What a server of ours is sent as a key where the environment names none."""
-LONGEST_WAIT_S: Final = 120.0
-"""For how long the SDK heeds a `Retry-After`; a longer one is kept by us, as `not_before`."""
 JOB_FIELD: Final = "memclaw_job"
 """Metadata of a batch that says for which job it was submitted."""
 SEARCHED_BATCHES: Final = 1_000
 _ENDED: Final = frozenset({"completed", "failed", "expired", "cancelled"})
-_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
-_TOO_LONG: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
-_TOO_LARGE, _BAD_REQUEST, _UNPROCESSABLE = 413, 400, 422
+
+
+def endpoint_of(settings: ModelSettings) -> Endpoint:
+    """The endpoint that the section [model] names."""
+    return Endpoint(
+        url=settings.url,
+        resource=settings.resource,
+        model=settings.name,
+        timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries,
+        asker="interviewer openai",
+        section="model",
+        key_variables=(KEY_VARIABLE,),
+    )
 
 
 def api_key(settings: ModelSettings) -> str:
@@ -53,28 +58,14 @@ def api_key(settings: ModelSettings) -> str:
     Raises:
         SettingsError: there is none, and OpenAI's own endpoint wants one.
     """
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if key:
-        return key
-    if settings.resource == "endpoint:api.openai.com":
-        raise SettingsError(
-            f"interviewer openai: set {KEY_VARIABLE} in the environment, or base_url in the"
-            " section [model] of memclaw.toml to use a server of yours"
-        )
-    return NO_KEY
+    return endpoint_of(settings).key()
 
 
 @asynccontextmanager
 async def open_calls(settings: ModelSettings, schema: dict[str, Any]) -> AsyncIterator[Ask]:
     """Connections to the endpoint, for as long as the block lasts."""
-    import openai  # noqa: PLC0415 - half a second, paid by those who ask a model
-
-    key = api_key(settings)
     patience_s = (settings.max_retries + 1) * (settings.timeout_s + LONGEST_WAIT_S)
-    async with openai.AsyncOpenAI(
-        api_key=key, base_url=settings.url, timeout=settings.timeout_s,
-        max_retries=settings.max_retries,
-    ) as client:  # fmt: skip
+    async with open_async_client(endpoint_of(settings)) as client:
 
         async def ask(
             messages: Sequence[Message], *, mode: Mode, temperature: float | None
@@ -94,79 +85,25 @@ async def open_calls(settings: ModelSettings, schema: dict[str, Any]) -> AsyncIt
 
 @contextmanager
 def errors_of(settings: ModelSettings) -> Iterator[None]:
-    """Turn the SDK's errors into ours."""
-    import openai  # noqa: PLC0415
+    """Turn the SDK's errors into ours.
 
-    resource = settings.resource
+    Raises:
+        EndpointError: down, overloaded, or it refuses our key or model.
+        AnswerRefusedError: the prompt is too long for the model.
+        NotTakenError: the endpoint does not take the request in this form.
+    """
     try:
-        yield
-    except openai.APIStatusError as error:
-        raise _of_status(error, settings) from None
-    except openai.APITimeoutError:
-        raise EndpointError(
-            f"{resource} did not answer within {settings.timeout_s:g} s,"
-            f" {settings.max_retries + 1} times",
-            resource=resource,
+        with errors_of_endpoint(endpoint_of(settings)):
+            yield
+    except RequestRefusedError as error:
+        if error.is_too_long:
+            raise AnswerRefusedError(
+                f"the prompt is too long for {settings.name} ({error});"
+                " lower chunk_chars in the section [limits] of memclaw.toml"
+            ) from None
+        raise NotTakenError(
+            error.status, error.code, about_temperature="temperature" in error.says
         ) from None
-    except TimeoutError:
-        raise EndpointError(
-            f"{resource} kept a call open for too long", resource=resource
-        ) from None
-    except (openai.APIConnectionError, ConnectionError) as error:
-        cause = type(error.__cause__ or error).__name__
-        raise EndpointError(
-            f"{resource} cannot be reached ({cause}); is it running, and is base_url right?",
-            resource=resource,
-        ) from None
-    except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-        raise EndpointError(
-            f"{resource} does not answer as an OpenAI-compatible endpoint does"
-            f" ({type(error).__name__}); is base_url right?",
-            resource=resource,
-        ) from None
-
-
-def _of_status(error: "openai.APIStatusError", settings: ModelSettings) -> Exception:
-    status, code = error.status_code, _code_of(error)
-    if code in _TOO_LONG or status == _TOO_LARGE:
-        return AnswerRefusedError(
-            f"the prompt is too long for {settings.name} ({status} {code});"
-            " lower chunk_chars in the section [limits] of memclaw.toml"
-        )
-    if status in (_BAD_REQUEST, _UNPROCESSABLE):
-        about = f"{error.param or ''} {error.message}".casefold()
-        return NotTakenError(status, code, about_temperature="temperature" in about)
-    hint = {
-        401: f"; check {KEY_VARIABLE}",
-        403: f"; check {KEY_VARIABLE} and what it may use",
-        404: f"; is there a model {settings.name!r}, and does base_url end as it should (/v1)?",
-    }.get(status, "")
-    return EndpointError(
-        f"{settings.resource} answered {status} {code}".rstrip() + hint,
-        resource=settings.resource,
-        not_before=_retry_after(error),
-    )
-
-
-def _code_of(error: "openai.APIStatusError") -> str:
-    """The error's code or type where it is a plain word; never free text."""
-    words = [one for one in (error.code, error.type) if one and _CODE.fullmatch(one)]
-    return words[0] if words else ""
-
-
-def _retry_after(error: "openai.APIStatusError") -> datetime | None:
-    """When a server wants to be asked again, where that is longer than the SDK waits."""
-    text = error.response.headers.get("retry-after", "")
-    try:
-        wait_s = float(text)
-    except ValueError:
-        try:
-            wait_s = parsedate_to_datetime(text).timestamp() - time.time()
-        except ValueError:
-            return None
-    if not LONGEST_WAIT_S < wait_s < timedelta(days=7).total_seconds():
-        return None
-    return datetime.now(UTC) + timedelta(seconds=wait_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +121,7 @@ class RemoteBatches:
     """The Batch API of an endpoint. Every call raises EndpointError when it cannot be made."""
 
     settings: ModelSettings
-    client: "openai.OpenAI"
+    client: "Client"
 
     def upload(self, content: bytes, *, name: str) -> str:
         """Hand in a file of requests; its id."""
@@ -224,10 +161,5 @@ class RemoteBatches:
 @contextmanager
 def open_batches(settings: ModelSettings) -> Iterator[RemoteBatches]:
     """The endpoint's Batch API, for as long as the block lasts."""
-    import openai  # noqa: PLC0415
-
-    with openai.OpenAI(
-        api_key=api_key(settings), base_url=settings.url, timeout=settings.timeout_s,
-        max_retries=settings.max_retries,
-    ) as client:  # fmt: skip
+    with make_client(endpoint_of(settings)) as client:
         yield RemoteBatches(settings, client)
