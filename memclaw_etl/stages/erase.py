@@ -1,7 +1,7 @@
 """Erasing events from one window's files: what they said, and what rests on them, goes."""
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -15,37 +15,38 @@ from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import write
 from memclaw_etl.stages.remask import files_of, with_hashes
 from memclaw_etl.stages.surroundings import with_surroundings
+from memclaw_etl.stages.texts import TEXT_COLUMNS
 
 _SCHEMAS = {Stage.MASKED_CHUNKS: MASKED_CHUNKS, Stage.MINI_REPORTS: MINI_REPORTS}
 _Ref = tuple[int, int]
 
 
-def erase_from_window(
-    bench: Bench,
-    window: Window,
-    *,
-    identities: Collection[str],
-    texts: Collection[str],
-    run_id: str,
-) -> int:
-    """Rewrite a window's files without these events, and point the ledger at them.
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What one window's files would hold without what is to be erased. Nothing is written yet."""
 
-    The caller holds the window's lease. Statements that rest on one of the events, or that say one
-    of the texts, go as well; the words around other items are taken anew from what is left. Input
-    hashes that were right stay right, so that no stage is done again because of this.
+    owned: tuple[_Ref, ...]
+    """The events that the window owns."""
+    before: Mapping[Stage, StageFile]
+    changed: Mapping[Stage, pl.DataFrame]
+    """Frames of the files that would be others."""
+    items: list[Item] | None
+    """Its items afterwards; None when there is no such file."""
+
+
+def plan_erasure(
+    bench: Bench, window: Window, *, identities: Collection[str], texts: Collection[str]
+) -> Erasure:
+    """Look what of a window's files has to go.
+
+    Statements that rest on one of the events, or that say one of the texts, go as well; the words
+    around other items are taken anew from what is left.
 
     Args:
         bench: the stores.
         window: a window that owns some of the events, or said one of the texts.
         identities: identities of the events.
         texts: `text_hash` of statements.
-        run_id: whose lease it is.
-
-    Returns:
-        How many files were rewritten.
-
-    Raises:
-        LeaseLostError: the lease is no longer this run's; nothing was changed.
     """
     with bench.ledger.read() as tx:
         before = files_of(tx, window)
@@ -56,23 +57,60 @@ def erase_from_window(
     items = _items_left(frames.get(Stage.MERGED_REPORT), left, refs, texts)
     if items is not None:
         left[Stage.MERGED_REPORT] = merge.frame_of(items, window)
-    changed = {stage for stage, frame in left.items() if not frame.equals(frames[stage])}
-    if not changed:
+    changed = {stage: frame for stage, frame in left.items() if not frame.equals(frames[stage])}
+    return Erasure(tuple(sorted(owned)), before, changed, items)
+
+
+def erase_from_window(bench: Bench, window: Window, erasure: Erasure, *, run_id: str) -> int:
+    """Write a window's files without what is erased, and point the ledger at them.
+
+    The caller has held the window's lease since before the erasure was planned. Input hashes that
+    were right stay right, so that no stage is done again because of this.
+
+    Returns:
+        How many files were rewritten.
+
+    Raises:
+        LeaseLostError: the lease is no longer this run's; nothing was changed.
+    """
+    if not erasure.changed:
         return 0
-    after = {
-        stage: _written(bench, window, stage, left[stage], file) if stage in changed else file
-        for stage, file in before.items()
-    }
-    hashed = with_hashes(bench, window, sorted(owned), before, after)
+    after = dict(erasure.before)
+    for stage, frame in erasure.changed.items():
+        after[stage] = _written(bench, window, stage, frame, erasure.before[stage])
+    hashed = with_hashes(bench, window, erasure.owned, erasure.before, after)
     with bench.ledger.write() as tx:
         lease = leases.window_lease(window.window_id)
         if not leases.held(tx, [lease], run_id=run_id):
             raise LeaseLostError(f"window {window.partition_key} went to a run", resource="lease")
         for file in hashed.values():
             results.set_current(tx, file)
-        if items is not None:
-            results.replace_items(tx, window.window_id, merge.live_rows(items))
-    return len(changed)
+        if erasure.items is not None:
+            results.replace_items(tx, window.window_id, merge.live_rows(erasure.items))
+    return len(erasure.changed)
+
+
+def events_that_say(
+    bench: Bench, window: Window, says: Callable[[str], bool], *, stages: Collection[Stage]
+) -> set[str]:
+    """Identities of a window's events that say something, or that a statement rests on that does.
+
+    Args:
+        bench: the stores.
+        window: whose files to read.
+        says: whether a text says it.
+        stages: which of its files to look into.
+    """
+    with bench.ledger.read() as tx:
+        before = files_of(tx, window)
+        owned = pins.owned_events(tx, window.window_id)
+    refs: set[_Ref] = set()
+    for stage in before.keys() & set(stages):
+        columns = TEXT_COLUMNS[stage]
+        for row in bench.files.read(before[stage].path).iter_rows(named=True):
+            if any(row[name] is not None and says(row[name]) for name in columns):
+                refs |= _refs_of(row)
+    return {owned[ref] for ref in refs if ref in owned}
 
 
 def _written(
@@ -92,10 +130,17 @@ def _without(frame: pl.DataFrame, refs: set[_Ref], texts: Collection[str]) -> pl
 
 
 def _is_hit(row: dict[str, Any], refs: set[_Ref], texts: Collection[str]) -> bool:
+    if not refs.isdisjoint(_refs_of(row)):
+        return True
+    said = row.get("summary") or row.get("content")
+    return "evidence" in row and text_hash(str(said)) in texts
+
+
+def _refs_of(row: Mapping[str, Any]) -> set[_Ref]:
+    """The events that a row is, or rests on."""
     if "evidence" not in row:
-        return (row["seq"], row["part"]) in refs
-    rests = any((ref["seq"], ref["part"]) in refs for ref in row["evidence"])
-    return rests or text_hash(str(row.get("content") or row.get("summary"))) in texts
+        return {(row["seq"], row["part"])}
+    return {(ref["seq"], ref["part"]) for ref in row["evidence"]}
 
 
 def _items_left(

@@ -16,6 +16,7 @@ from memclaw_etl.lake.ledger import Stage, StageFile, Window, WindowState, reint
 from memclaw_etl.stages import failures
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, keep, stands, unchanged
+from memclaw_etl.stages.left_out import left_out, without_erased
 from memclaw_etl.stages.mask import read_chunks
 from memclaw_etl.stages.report import Done, StageReport
 from memclaw_etl.stages.said import masked_reports
@@ -133,7 +134,10 @@ def _keep(bench: Bench, due: _Due, stamp: Stamp, reports: Sequence[MiniReport]) 
         )
     session = bench.mask_session(window.tenant_id)
     session.continue_after(event.content for chunk in chunks for event in chunk.events)
+    with bench.ledger.read() as tx:
+        erased = left_out(tx, window.tenant_id)
     masked, kinds = masked_reports(session, reports)
+    masked = without_erased(masked, erased)
     counts = {
         **_counts(reports, stamp),
         "items": sum(len(report.items) for report in masked),

@@ -12,11 +12,12 @@ from memclaw_etl.errors import InvariantError, TrailRewrittenError, TrailUnreada
 from memclaw_etl.interview.chunks import Chunk, cut_chunks
 from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.lake.frames import MASKED_CHUNKS
-from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results, tombstones
+from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results
 from memclaw_etl.masking import Masked, MaskSession
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import keep, stands, unchanged
+from memclaw_etl.stages.left_out import left_out
 from memclaw_etl.stages.report import Done
 from memclaw_etl.trails.events import Branch, Event, unknown_of
 from memclaw_etl.trails.times import utc_time
@@ -85,7 +86,7 @@ def mask_window(bench: Bench, window: Window) -> Done:
     """Read exactly the pinned lines, mask every message whole, cut into chunks, and store them.
 
     Only events that the window owns are kept; copies in forks and resumed sessions are replays.
-    Events that a person had erased are left out.
+    Events that a person had erased are left out, and so are those that say the same.
     When the trail is gone or was rewritten since, the window's own stored file stands.
 
     Raises:
@@ -96,7 +97,7 @@ def mask_window(bench: Bench, window: Window) -> Done:
         owned = pins.owned_events(tx, window.window_id)
         node = nodes.get(tx, window.tenant_id, window.node_id)
         stored = results.current(tx, [window.window_id], Stage.MASKED_CHUNKS)
-        erased = tombstones.erased(tx, window.tenant_id)
+        erased = left_out(tx, window.tenant_id)
     if node is None:
         raise InvariantError(f"window {window.partition_key} has no node")
     limits = bench.settings.limits
@@ -113,9 +114,10 @@ def mask_window(bench: Bench, window: Window) -> Done:
         if before is None or not bench.files.is_intact(before.path, before.content_hash):
             raise
         return unchanged(window, before)
-    events = [event for event in events if event.identity not in erased]
+    events = [event for event in events if not erased.rests_on([event.identity])]
     tally = _Tally()
     masked = _mask_all(bench.mask_session(window.tenant_id), events, limits, tally)
+    masked = [one for one in masked if not erased.says(one.event.content, one.event.outcome)]
     return _store(bench, window, masked, tally, input_hash=input_hash)
 
 

@@ -20,6 +20,7 @@ from memclaw_etl.memories.items import Item, group_key, item_id_for, scope_of
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.interview import read_reports
+from memclaw_etl.stages.left_out import left_out
 from memclaw_etl.stages.report import Done
 from memclaw_etl.stages.said import masked_item, texts_of
 from memclaw_etl.stages.spending import book, open_purse
@@ -53,6 +54,7 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
         chunks = results.current(tx, [window.window_id], Stage.MASKED_CHUNKS)
         stored = results.current(tx, [window.window_id], Stage.MERGED_REPORT)
         node = nodes.get(tx, window.tenant_id, window.node_id)
+        erased = left_out(tx, window.tenant_id)
     if node is None or window.window_id not in chunks:
         raise InvariantError(f"window {window.partition_key} lost its node or its chunks")
     origin = _origin(bench, window, node, source)
@@ -66,7 +68,7 @@ def merge_window(bench: Bench, window: Window, interviewer: Interviewer) -> Done
     merged, usage = _merged(bench, window, interviewer, source)
     events = bench.files.read(chunks[window.window_id].path)
     items = _items(bench.mask_session(window.tenant_id), merged, origin, _chunk_of(events))
-    items = with_surroundings(items, events)
+    items = [item for item in with_surroundings(items, events) if not erased.says(item.content)]
     counts = {
         "items": len(items),
         "joined": merged.joined,

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from memclaw_etl.lake.ledger.database import insert_all
+from memclaw_etl.lake.ledger.database import batched, insert_all
 from memclaw_etl.lake.ledger.schema_models import model_job_requests, model_jobs
 
 
@@ -33,6 +33,10 @@ class JobState(StrEnum):
 
 
 OPEN = (JobState.PREPARED, JobState.UPLOADED, JobState.SUBMITTED, JobState.FETCHED)
+
+
+LEFT_OUT = -1
+"""In the place of the chunk's index: the prompt was erased, and its answer is not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,36 @@ def get(connection: Connection, job_id: str) -> Job:
 
 
 def requests_of(connection: Connection, job_id: str) -> list[JobRequest]:
-    """The requests of a job, by window and chunk."""
+    """The requests of a job whose answers are wanted, by window and chunk."""
     columns = model_job_requests.c
     rows = connection.execute(
         select(columns.cache_key, columns.tenant_id, columns.window_id, columns.chunk_index)
-        .where(columns.job_id == job_id)
+        .where(columns.job_id == job_id, columns.chunk_index != LEFT_OUT)
         .order_by(columns.window_id, columns.chunk_index)
     )
     return [JobRequest(**row._mapping) for row in rows]
+
+
+def leave_out(connection: Connection, tenant_id: str, window_ids: Sequence[str]) -> list[Job]:
+    """Take a tenant's windows out of every job: answers to their prompts will not be kept.
+
+    Returns the jobs whose file at the endpoint holds one of these prompts, whatever their state.
+    """
+    found: set[str] = set()
+    mine = model_job_requests.c.tenant_id == tenant_id
+    for some in batched(window_ids):
+        theirs = mine & model_job_requests.c.window_id.in_(some)
+        rows = connection.execute(
+            select(model_job_requests.c.job_id, model_job_requests.c.cache_key).where(theirs)
+        ).all()
+        found.update(row.job_id for row in rows)
+        for keys in batched(sorted({row.cache_key for row in rows})):
+            connection.execute(
+                update(model_job_requests)
+                .where(mine, model_job_requests.c.cache_key.in_(keys))
+                .values(chunk_index=LEFT_OUT)
+            )
+    return [job for one in sorted(found) if (job := get(connection, one)).file_id is not None]
 
 
 def windows_under_way(connection: Connection) -> set[str]:
@@ -108,7 +134,7 @@ def windows_under_way(connection: Connection) -> set[str]:
     rows = connection.execute(
         select(model_job_requests.c.window_id)
         .join(model_jobs, model_jobs.c.job_id == model_job_requests.c.job_id)
-        .where(model_jobs.c.state.in_(OPEN))
+        .where(model_jobs.c.state.in_(OPEN), model_job_requests.c.chunk_index != LEFT_OUT)
         .distinct()
     )
     return {row.window_id for row in rows}

@@ -86,6 +86,42 @@ def owned_events(connection: Connection, window_id: str) -> dict[tuple[int, int]
     return {(row.seq, row.part): row.identity for row in rows}
 
 
+def windows_of_copies(
+    connection: Connection, tenant_id: str, identities: Collection[str]
+) -> list[str]:
+    """Windows whose lines hold copies of any of these events."""
+    found: set[str] = set()
+    for some in batched(sorted(identities)):
+        rows = connection.execute(
+            select(event_copies.c.window_id)
+            .where(event_copies.c.tenant_id == tenant_id, event_copies.c.identity.in_(some))
+            .distinct()
+        )
+        found.update(row.window_id for row in rows)
+    return sorted(found)
+
+
+def events_without_owner(connection: Connection) -> dict[str, int]:
+    """window_id -> how many events a committed window holds that no window owns.
+
+    They were left by a window that was given up while a run worked on this one, so that it could
+    not inherit them. Whoever works on it again takes them (`reclaim`).
+    """
+    rows = connection.execute(
+        select(event_copies.c.window_id, func.count(event_copies.c.identity.distinct()))
+        .join(windows, windows.c.window_id == event_copies.c.window_id)
+        .outerjoin(
+            event_owners,
+            (event_owners.c.tenant_id == event_copies.c.tenant_id)
+            & (event_owners.c.identity == event_copies.c.identity),
+        )
+        .where(windows.c.state == WindowState.COMMITTED, event_owners.c.identity.is_(None))
+        .group_by(event_copies.c.window_id)
+        .order_by(event_copies.c.window_id)
+    )
+    return dict(rows.tuples().all())
+
+
 def windows_of_events(
     connection: Connection, tenant_id: str, identities: Collection[str]
 ) -> list[str]:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
-from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing
+from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing, upsert
 from memclaw_etl.lake.ledger.schema import decisions, tombstones
 from memclaw_etl.lake.ledger.schema_memories import forgotten_events
 
@@ -40,15 +40,25 @@ def forget(
 ) -> str:
     """Lay a tombstone over a text and the events that it rests on; returns its id.
 
-    Events that lie under an older tombstone stay there; to erase is never taken back.
+    Again for the same memory and text it is the same one: its events are united, and the newer
+    reason counts. Events that lie under an older tombstone stay there; to erase is never taken
+    back, and neither is to forget.
     """
-    tombstone_id = uuid.uuid4().hex
+    before = connection.execute(
+        select(tombstones).where(
+            tombstones.c.tenant_id == tenant_id,
+            tombstones.c.memory_id == memory_id,
+            tombstones.c.content_hash == content_hash,
+        )
+    ).first()
+    tombstone_id: str = before.tombstone_id if before else uuid.uuid4().hex
     row = {
         "tombstone_id": tombstone_id, "tenant_id": tenant_id, "memory_id": memory_id,
-        "content_hash": content_hash, "evidence": sorted(identities), "reason": reason,
-        "created_at": now,
+        "content_hash": content_hash, "created_at": before.created_at if before else now,
+        "evidence": sorted({*identities, *(before.evidence if before else ())}),
+        "reason": reason or (before.reason if before else ""),
     }  # fmt: skip
-    insert_all(connection, tombstones, [row])
+    upsert(connection, tombstones, row)
     events = [
         {
             "tenant_id": tenant_id,
@@ -100,6 +110,22 @@ def erased(connection: Connection, tenant_id: str) -> set[str]:
         )
     )
     return {row.identity for row in rows}
+
+
+def erased_texts(connection: Connection, tenant_id: str) -> set[str]:
+    """Content hashes of the tenant's statements of which all that they rest on was erased."""
+    gone = erased(connection, tenant_id)
+    rows = connection.execute(
+        select(tombstones.c.content_hash, tombstones.c.evidence).where(
+            tombstones.c.tenant_id == tenant_id
+        )
+    )
+    return {row.content_hash for row in rows if row.evidence and gone.issuperset(row.evidence)}
+
+
+def is_forgotten(connection: Connection, tenant_id: str, memory_id: str) -> bool:
+    """Whether the tenant forgot a memory with this id."""
+    return bool(events_of(connection, tenant_id, memory_id)[1])
 
 
 def rule(
