@@ -149,26 +149,20 @@ class MemoryIndex:
         return again(lambda: self._replace(rows, groups))
 
     def full_text(
-        self,
-        weighted: Sequence[tuple[str, float]],
-        *,
-        scope: Scope,
-        limit: int,
-        columns: Sequence[str],
+        self, words: Sequence[str], *, scope: Scope, limit: int, columns: Sequence[str]
     ) -> pa.Table:
         """BM25 over `search_text`, best first, with `_score`; rows without any word are absent.
 
         Args:
-            weighted: texts of words, divided by blanks, each with the weight of its score. At least
-                one text has a word.
+            words: at least one; a word that is given twice weighs twice.
             scope: whose rows.
             limit: how many at most.
             columns: what to give of each row.
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        words = memory_table.words_query(weighted)
-        query = self._table.search(words, query_type="fts").where(scope.predicate())
+        asked = memory_table.words_query(words)
+        query = self._table.search(asked, query_type="fts").where(scope.predicate())
         return query.limit(limit).select([*columns, "_score"]).to_arrow()
 
     def nearest(

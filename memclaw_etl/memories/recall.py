@@ -38,8 +38,8 @@ SUPPORT = (0.2, 0.1)
 LENGTH_FREE_CHARS = 400
 LENGTH_SHARE = 1.0
 """What each e-fold of characters beyond LENGTH_FREE_CHARS costs, in standard deviations."""
-PAIR_WEIGHT = 0.5
-"""Weight of two words that stand together against one word."""
+WORD_WEIGHT = 2
+"""Weight of a word against two words that stand together."""
 TIE_DIGITS = 9
 """Scores that agree so far are equal."""
 DAY_S = 86_400
@@ -133,7 +133,7 @@ def _answer(index: MemoryIndex, query: RecallQuery, vector: Vectors) -> list[Hit
     )
     limit = max(CANDIDATES, query.k)
     words = terms(query.text) or [_NO_WORD]
-    weighted = [(" ".join(words), 1.0), (" ".join(pairs(words)), PAIR_WEIGHT)]
+    weighted = [*words * WORD_WEIGHT, *pairs(words)]
     words_columns = (*_COLUMNS, VECTOR)
     with ThreadPoolExecutor(max_workers=1) as beside:
         asked = beside.submit(

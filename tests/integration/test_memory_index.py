@@ -126,7 +126,7 @@ def remade_rows(memories):
 
 def words_find(index):
     scope = memory_index.Scope(tenant_id="default")
-    return index.full_text([("memori", 1.0)], scope=scope, limit=9, columns=["content"]).num_rows
+    return index.full_text(["memori"], scope=scope, limit=9, columns=["content"]).num_rows
 
 
 @pytest.mark.parametrize("ledger_id", ["l1", "l2"])
@@ -174,7 +174,7 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     assert len(stored(reader)) == 400
     put(index, some(1, "new and not yet indexed"))
     scope = memory_index.Scope(tenant_id="default")
-    found = reader.full_text([("index", 1.0)], scope=scope, limit=5, columns=["content"])
+    found = reader.full_text(["index"], scope=scope, limit=5, columns=["content"])
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
 
 
@@ -183,6 +183,21 @@ def test_counts_are_by_tenant_when_asked(tmp_path):
     put(index, resolve([an_item(), an_item(tenant_id="o'ther")]))
     assert (index.count(), index.count(tenant_id="o'ther"), index.count(tenant_id="x")) == (2, 1, 0)
     assert index.all_rows(tenant_id="o'ther")["tenant_id"].to_pylist() == ["o'ther"]
+
+
+def test_a_word_that_is_asked_twice_weighs_twice_indexed_or_not(tmp_path):
+    index, scope = open_index(tmp_path), memory_index.Scope(tenant_id="default")
+    put(index, some(30, "red apple"))
+    index.optimize()
+    put(index, some(3, "green apple"))
+
+    def scores(words):
+        found = index.full_text(words, scope=scope, limit=50, columns=["memory_id"])
+        return dict(zip(found["memory_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
+
+    once, twice = scores(["green", "appl"]), scores(["green", "appl", "green", "appl"])
+    assert len(once) == 33
+    assert twice == pytest.approx({key: 2 * score for key, score in once.items()})
 
 
 WRITER = """
