@@ -108,7 +108,10 @@ def events_without_owner(connection: Connection) -> dict[str, int]:
     not inherit them. Whoever works on it again takes them (`reclaim`).
     """
     rows = connection.execute(
-        select(event_copies.c.window_id, func.count(event_copies.c.identity.distinct()))
+        select(
+            event_copies.c.window_id,
+            func.count(event_copies.c.identity.distinct()).label("events"),
+        )
         .join(windows, windows.c.window_id == event_copies.c.window_id)
         .outerjoin(
             event_owners,
@@ -119,7 +122,7 @@ def events_without_owner(connection: Connection) -> dict[str, int]:
         .group_by(event_copies.c.window_id)
         .order_by(event_copies.c.window_id)
     )
-    return dict(rows.tuples().all())
+    return {row.window_id: row.events for row in rows}
 
 
 def windows_of_events(

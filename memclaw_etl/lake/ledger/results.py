@@ -102,6 +102,17 @@ def touch(connection: Connection, window_ids: Sequence[str]) -> None:
         insert_missing(connection, touched_groups, [dict(row._mapping) for row in rows])
 
 
+def groups_of_windows(connection: Connection, window_ids: Sequence[str]) -> set[str]:
+    """Groups that these windows have live items of."""
+    found: set[str] = set()
+    for some in batched(window_ids):
+        rows = connection.execute(
+            select(live_items.c.group_key).where(live_items.c.window_id.in_(some)).distinct()
+        )
+        found.update(row.group_key for row in rows)
+    return found
+
+
 def scopes(connection: Connection, prefix: str) -> list[str]:
     """Scopes with live items that begin so (`memories.items.scopes_prefix`), sorted."""
     rows = connection.execute(

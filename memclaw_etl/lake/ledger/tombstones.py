@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection, select, update
 
 from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing, upsert
-from memclaw_etl.lake.ledger.schema import decisions, tombstones
+from memclaw_etl.lake.ledger.schema import decisions, event_owners, tombstones, windows
 from memclaw_etl.lake.ledger.schema_memories import forgotten_events
 
 UNDO, REDO = "undo_relation", "redo_relation"
@@ -121,6 +121,32 @@ def erased_texts(connection: Connection, tenant_id: str) -> set[str]:
         )
     )
     return {row.content_hash for row in rows if row.evidence and gone.issuperset(row.evidence)}
+
+
+def places(connection: Connection) -> set[tuple[str, str, int, int, int]]:
+    """(tenant_id, node_id, epoch, seq, part) of every event under a tombstone that has an owner."""
+    rows = connection.execute(
+        select(
+            windows.c.tenant_id,
+            windows.c.node_id,
+            windows.c.epoch,
+            event_owners.c.seq,
+            event_owners.c.part,
+        )
+        .join(event_owners, event_owners.c.window_id == windows.c.window_id)
+        .join(
+            forgotten_events,
+            (forgotten_events.c.tenant_id == event_owners.c.tenant_id)
+            & (forgotten_events.c.identity == event_owners.c.identity),
+        )
+    )
+    return {tuple(row) for row in rows}
+
+
+def memory_ids(connection: Connection) -> set[tuple[str, str]]:
+    """(tenant_id, memory_id) of everything that was forgotten."""
+    rows = connection.execute(select(tombstones.c.tenant_id, tombstones.c.memory_id).distinct())
+    return {(row.tenant_id, row.memory_id) for row in rows}
 
 
 def is_forgotten(connection: Connection, tenant_id: str, memory_id: str) -> bool:
