@@ -8,6 +8,7 @@ from pathlib import Path
 from memclaw_etl.lake.ledger import Stage, StageFile, Window, WindowState, nodes, results, windows
 from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.resolve import Memory, resolve
+from memclaw_etl.service.audit_forgotten import given_up, recalled_though_forgotten
 from memclaw_etl.service.checks import Finding, leaks, ungrounded, wrong_watermarks
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.remember import live_items, rulings
@@ -16,7 +17,7 @@ _FILE_STAGES = (Stage.MASKED_CHUNKS, Stage.MINI_REPORTS, Stage.MERGED_REPORT)
 
 
 def audit(bench: Bench) -> list[Finding]:
-    """Check gaps, duplicates, leaks, grounding, watermarks, files and the index; [] is good.
+    """Check gaps, duplicates, leaks, grounding, watermarks, files, index, forgets; [] is good.
 
     Reads every stage file and every memory. Windows that are owed or waiting for a person are no
     findings: `status` shows them.
@@ -38,6 +39,7 @@ def audit(bench: Bench) -> list[Finding]:
     readable = [window for window in known if window.window_id not in unreadable]
     for stage in _FILE_STAGES:
         findings += leaks(bench, stage, readable)
+    findings += given_up(bench, known, readable)
     findings += ungrounded(bench, readable)
     findings += _unfinished_commits(bench, known)
     findings += _could_not_compare(unreadable) if unreadable else _wrong_index(bench)
@@ -101,6 +103,7 @@ def _wrong_index(bench: Bench) -> Iterator[Finding]:
     for memory_id in sorted(by_id.keys() & expected.keys()):
         if by_id[memory_id] != expected[memory_id]:
             yield Finding("index_matches_items", memory_id, "the index says it otherwise")
+    yield from recalled_though_forgotten(bench, stored)
     yield from _leaking(bench, stored)
 
 

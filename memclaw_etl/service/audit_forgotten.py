@@ -15,6 +15,15 @@ from memclaw_etl.stages.left_out import LeftOut, left_out
 from memclaw_etl.stages.texts import TEXT_COLUMNS
 
 
+def given_up(
+    bench: Bench, known: Sequence[Window], readable: Sequence[Window]
+) -> Iterator[Finding]:
+    """Everything but the index: see `stored_though_erased`, `cut_short`, `events_without_owner`."""
+    yield from stored_though_erased(bench, readable)
+    yield from cut_short(bench)
+    yield from events_without_owner(bench, known)
+
+
 def recalled_though_forgotten(bench: Bench, stored: Sequence[Memory]) -> Iterator[Finding]:
     """Memories of the index that say what lies under a tombstone, or rest on it."""
     with bench.ledger.read() as tx:
