@@ -20,6 +20,7 @@ from pydantic_settings import (
 )
 from pydantic_settings import SettingsError as UnreadableSettingsError
 
+from memclaw_etl.embedding_settings import EmbeddingSettings
 from memclaw_etl.errors import SettingsError
 from memclaw_etl.tenant_settings import (
     PersonalDataName,
@@ -197,6 +198,7 @@ class Settings(BaseSettings):
     on_model_failure: Literal["fail", "heuristic"] = "fail"
     """`fail`: the window stays owed. `heuristic`: rules report on it, and its items say so."""
     model: ModelSettings = ModelSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
     keystones: tuple[KeystoneSettings, ...] = ()
     backfill: BackfillSettings = BackfillSettings()
     limits: Limits = Limits()

@@ -21,6 +21,8 @@ from email.message import Message
 from email.parser import BytesParser
 from typing import Any
 
+from tests.embedding_desk import EmbeddingDesk
+
 EVENT = re.compile(
     r"\[\[(?P<mark>\w{12}) event (?P<label>[\d.]+) \| (?P<role>\w+) \| (?P<at>[^\]]+)\]\]\n"
     r"(?P<text>.*?)(?=\n\[\[(?P=mark) )",
@@ -118,6 +120,7 @@ class ModelServer:
         self.down = False
         self.hold = threading.Event()
         """While it is set, calls are counted and not answered."""
+        self.embeddings = EmbeddingDesk()
         self.calls: list[Call] = []
         self.refused = 0
         """Calls that were not taken: an unknown mode, or the server was down."""
@@ -181,6 +184,8 @@ class ModelServer:
         self.requests[re.sub(r"(file|batch)-\w+", r"\1", route)] += 1
         if route == "POST /chat/completions":
             return await self._chat(json.loads(body), writer)
+        if route == "POST /embeddings":
+            return await self._embed(json.loads(body), writer)
         status, answer = self._other(route, headers, body)
         data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         return self._send(writer, status, data, {})
@@ -211,6 +216,20 @@ class ModelServer:
                 await asyncio.sleep(0.01)
             reply = self.planned.popleft() if self.planned else self.script(call)
             return await self._reply(call, reply, writer)
+        finally:
+            self.open -= 1
+
+    async def _embed(self, body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            await asyncio.sleep(self.latency_s)
+            answer = self.embeddings.answer(body)
+            if answer is None:
+                await asyncio.sleep(3600)
+                return False
+            status, headers, data = answer
+            return self._send(writer, status, data, headers)
         finally:
             self.open -= 1
 

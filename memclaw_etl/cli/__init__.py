@@ -13,7 +13,16 @@ from collections.abc import Sequence
 import typer
 from rich.markup import escape
 
-from memclaw_etl.cli import backfilling, deciding, forgetting, looking, pipes, recalling, running
+from memclaw_etl.cli import (
+    backfilling,
+    deciding,
+    embedding,
+    forgetting,
+    looking,
+    pipes,
+    recalling,
+    running,
+)
 from memclaw_etl.cli.show import errors
 from memclaw_etl.errors import MemclawError
 
@@ -29,7 +38,7 @@ app = typer.Typer(
     "Start with [bold]memclaw-etl demo[/bold]; then list your own trails in memclaw.toml or give"
     " them to [bold]memclaw-etl run --source KIND=PATH[/bold].",
 )
-for module in (running, backfilling, looking, recalling, pipes, deciding, forgetting):
+for module in (running, backfilling, looking, recalling, pipes, deciding, forgetting, embedding):
     module.add_to(app)
 
 

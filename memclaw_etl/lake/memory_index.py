@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memclaw_etl.errors import InvariantError
-from memclaw_etl.lake.memory_pin import check_pin, in_schema, pinned_schema
+from memclaw_etl.lake.memory_pin import MadeBy, check_pin, in_schema, made_by, pinned_schema
 from memclaw_etl.lake.memory_races import CREATE_RACES, again
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
@@ -111,6 +111,11 @@ class MemoryIndex:
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
         memory_table.rewrite(uri)
+
+    @property
+    def made_by(self) -> MadeBy:
+        """The embedding model of its vectors, as of the newest commit."""
+        return made_by(self._table.schema)
 
     @property
     def version(self) -> int:

@@ -1,6 +1,7 @@
 """What an index was made with: embedding model, dimension, ledger and version of the rows."""
 
 import json
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -8,6 +9,13 @@ from memclaw_etl.errors import HomeMismatchError
 from memclaw_etl.lake.memory_rows import ROW_VERSION, memory_schema
 
 PIN_KEY = b"memclaw_pin"
+
+
+class MadeBy(NamedTuple):
+    """The embedding model that made the vectors of a table, and how long they are."""
+
+    model_id: str
+    dimension: int
 
 
 def pinned_schema(*, dimension: int, model_id: str, ledger_id: str) -> pa.Schema:
@@ -28,12 +36,29 @@ def check_pin(stored: pa.Schema, wanted: pa.Schema) -> None:
         HomeMismatchError: another model, dimension, ledger or version made the table.
     """
     found, expected = _pin(stored), _pin(wanted)
-    for name, value in expected.items():
-        if found.get(name) != value:
+    for name in ("ledger_id", "row_version"):
+        if found.get(name) != expected[name]:
             raise HomeMismatchError(
-                f"memory index: it was made with {name} {found.get(name)!r}, "
-                f"but this home has {value!r}; run `memclaw-etl rebuild`, or use its own home"
+                f"memory index: it was made with {name} {found.get(name)!r}, but this home has"
+                f" {expected[name]!r}; run `memclaw-etl rebuild`, or use its own home"
             )
+    if made_by(stored) != made_by(wanted):
+        raise HomeMismatchError(other_model(made_by(stored), made_by(wanted)))
+
+
+def other_model(stored: MadeBy, wanted: MadeBy) -> str:
+    """What is to be done about an index of another embedding model."""
+    return (
+        f"memory index: its vectors were made by {stored.model_id} ({stored.dimension} numbers),"
+        f" the settings want {wanted.model_id} ({wanted.dimension}); run `memclaw-etl reembed`, or"
+        " set the section [embedding] of memclaw.toml back"
+    )
+
+
+def made_by(schema: pa.Schema) -> MadeBy:
+    """The model that a table is made for."""
+    pin = _pin(schema)
+    return MadeBy(str(pin.get("model_id", "")), int(str(pin.get("dimension", 0))))
 
 
 def in_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from memclaw_etl.errors import UsageError
 
-ROW_VERSION = 3
+ROW_VERSION = 4
 """Raise it when the columns change: an index of other rows is refused, `rebuild` makes it anew."""
 ACTIVE, ANY_STATUS = "active", "any"
 VECTOR = "vector"
@@ -63,8 +63,11 @@ MEMORY_FIELDS = (
     pa.field("content_chars", pa.int64(), nullable=False),
     pa.field("search_text", pa.string(), nullable=False),
     pa.field("row_hash", pa.string(), nullable=False),
+    pa.field("embedding_model", pa.string(), nullable=False),
+    pa.field("embedding_dimension", pa.int64(), nullable=False),
 )
-"""What a caller gives per memory, besides the vector. `row_hash` covers all other fields.
+"""What a caller gives per memory, besides the vector. `row_hash` covers all other fields but those
+of the embedding, which are the same in all rows of a table.
 
 `first_epoch` and `first_seq` say where in the trail of `node_id` the memory begins. `search_text`
 holds the words that full-text search knows, made by the caller and divided by blanks.

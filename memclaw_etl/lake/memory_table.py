@@ -24,6 +24,7 @@ __all__ = [
     "open_or_create",
     "remake",
     "rewrite",
+    "schema_of",
     "vector_query",
     "words_query",
 ]
@@ -77,6 +78,12 @@ def open_or_create(uri: str, schema: pa.Schema) -> LanceTable:
     if not any(index.columns == [SEARCH_TEXT] for index in table.list_indices()):
         table.create_index(SEARCH_TEXT, config=_WORDS)
     return table
+
+
+def schema_of(uri: str) -> pa.Schema | None:
+    """The schema of the table with its metadata; None when there is no table."""
+    database = lancedb.connect(uri)
+    return database.open_table(TABLE).schema if TABLE in database.list_tables().tables else None
 
 
 def remake(uri: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> None:

@@ -1,10 +1,15 @@
-"""Embedding texts with a model that is installed as a package: nothing is ever downloaded."""
+"""Embedding texts: what every model keeps to, and the one that is installed as a package.
+
+The packaged model downloads nothing, and gives a text the same vector, bit for bit, alone and
+among others. `memories.embedders` opens the model that the settings name.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +28,8 @@ MAX_TOKENS = 256
 BATCH_TOKENS = 2_048
 """Tokens per model call, padding included: large enough for two threads, small enough for cache."""
 THREADS = 2
+PART_TEXTS = 512
+"""Texts that are embedded before the first of them are given."""
 
 
 class Embedder(Protocol):
@@ -43,6 +50,50 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the texts that were given, by position, and their vectors in the same order."""
+
+    positions: Sequence[int]
+    vectors: Vectors
+
+
+class EmbeddingModel(Embedder, Protocol):
+    """An embedder that gives what is done while it goes on, and knows questions from memories."""
+
+    def parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        """Embed every text, in parts of any order, each as soon as it is there.
+
+        Together they hold every position once. If one fails, those that are done are given first.
+        """
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed questions, in order; some models treat them otherwise than what answers them."""
+        ...
+
+
+def together(parts: Iterator[Part], *, count: int, dimension: int) -> Vectors:
+    """The vectors of all parts, by position."""
+    vectors = np.zeros((count, dimension), dtype=np.float32)
+    for part in parts:
+        vectors[list(part.positions)] = part.vectors
+    return vectors
+
+
+def to_length_one(vectors: Vectors) -> Vectors:
+    """The same directions, of length 1.
+
+    Raises:
+        ValueError: one of them has none, or holds what is no number.
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not (lengths > 0).all():
+        raise ValueError("a vector without a direction")
+    normal: Vectors = (vectors / lengths).astype(np.float32)
+    return normal
+
+
 class MiniLmEmbedder:
     """all-MiniLM-L6-v2 with int8 weights on the CPU: mean pooling, length 1, 256 tokens.
 
@@ -60,17 +111,22 @@ class MiniLmEmbedder:
             vectors[batch] = _run([encodings[i] for i in batch])
         return vectors
 
+    def parts(self, texts: Sequence[str]) -> Iterator[Part]:
+        """Embed the texts, PART_TEXTS at a time."""
+        for start in range(0, len(texts), PART_TEXTS):
+            some = texts[start : start + PART_TEXTS]
+            yield Part(range(start, start + len(some)), self.embed(some))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Embed questions as everything else."""
+        return self.embed(texts)
+
 
 _MINILM = MiniLmEmbedder()
 
 
-def open_embedder(name: Literal["minilm"] = "minilm") -> Embedder:
-    """Give the embedder of that name, one per process.
-
-    Raises SettingsError for an unknown name.
-    """
-    if name != "minilm":
-        raise SettingsError(f"unknown embedder {name!r}: the one that ships is 'minilm'")
+def open_embedder() -> MiniLmEmbedder:
+    """The packaged model, one per process."""
     return _MINILM
 
 

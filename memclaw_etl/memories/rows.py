@@ -41,7 +41,9 @@ def rows_of(
     (by memory id) becomes a column, if it is given.
     """
     vectors = _vectors([memory.content for memory in memories], embedder, known=known)
-    table = pa.Table.from_pylist([_row(memory) for memory in memories], pa.schema(MEMORY_FIELDS))
+    made_by = {"embedding_model": embedder.model_id, "embedding_dimension": embedder.dimension}
+    rows = [_row(memory) | made_by for memory in memories]
+    table = pa.Table.from_pylist(rows, pa.schema(MEMORY_FIELDS))
     flat = pa.array(vectors.ravel(), pa.float32())
     vectors_of = pa.FixedSizeListArray.from_arrays(flat, embedder.dimension)
     table = table.append_column(VECTOR, vectors_of)

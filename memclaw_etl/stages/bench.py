@@ -17,10 +17,12 @@ from memclaw_etl.lake.ledger.identifiers import sha1_hex
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.lake.responses import FileResponseCache
 from memclaw_etl.lake.stage_files import StageFiles
+from memclaw_etl.lake.vectors import VectorFiles
 from memclaw_etl.masking import Masker, MaskSession, PersonalData, open_masker
-from memclaw_etl.memories.embeddings import Embedder, open_embedder
+from memclaw_etl.memories.embeddings import EmbeddingModel
 from memclaw_etl.settings import InterviewerName, NamespaceSettings, Settings
 from memclaw_etl.stages.answers import MaskedAnswers
+from memclaw_etl.stages.embedding import chosen_model, made_by_of, note_made_by
 
 
 @dataclass(frozen=True)
@@ -53,23 +55,41 @@ class Bench:
         return self.masker.session(personal_data=self.personal_data(tenant_id))
 
     @cached_property
-    def embedder(self) -> Embedder:
-        """The embedding model."""
-        return open_embedder()
+    def embedder(self) -> EmbeddingModel:
+        """The embedding model of the settings. It may not be the one that made the index."""
+        return chosen_model(self.settings, self.ledger, self.masker, self.vectors)
 
     @cached_property
+    def vectors(self) -> VectorFiles:
+        """Vectors that cost money or much time, by text."""
+        return VectorFiles(self.settings.lake_root / "vectors")
+
+    @property
     def index(self) -> MemoryIndex:
-        """The memory index of this lake."""
-        return self.open_index()
+        """The memory index of this lake.
+
+        Raises:
+            HomeMismatchError: another embedding model made it, perhaps since it was opened.
+        """
+        opened: MemoryIndex | None = self.__dict__.get("_index")
+        if opened is None or opened.made_by != made_by_of(self.embedder):
+            opened = self.__dict__["_index"] = self.open_index()
+        return opened
 
     def open_index(self) -> MemoryIndex:
-        """Open the memory index anew (after it was dropped)."""
-        return MemoryIndex.open(
+        """Open the memory index anew, and note in the ledger what made it.
+
+        Raises:
+            HomeMismatchError: another embedding model made it.
+        """
+        index = MemoryIndex.open(
             self.index_uri,
             dimension=self.embedder.dimension,
             model_id=self.embedder.model_id,
             ledger_id=self.ledger.ledger_id,
         )
+        note_made_by(self.settings, self.ledger, index.made_by)
+        return index
 
     def memory_rows(self) -> pa.Table:
         """Every row of the memory index, without vectors."""
@@ -128,9 +148,10 @@ class Bench:
         return self.settings.model.resource if waits else None
 
     def needs(self, interviewer: str) -> tuple[str, ...]:
-        """Everything that every interview of that kind needs: the endpoint, the day's budget."""
-        endpoint = self.endpoint(interviewer)
-        return (endpoint, DAY_BUDGET) if endpoint is not None else ()
+        """What no window of that interviewer is done without: endpoints, the day's budget."""
+        endpoint, embedding = self.endpoint(interviewer), self.settings.embedding.resource
+        asked = (endpoint, DAY_BUDGET) if endpoint is not None else ()
+        return asked if embedding in (None, endpoint) else (*asked, str(embedding))
 
 
 def namespace_of(project: str | None, table: Sequence[NamespaceSettings]) -> str:

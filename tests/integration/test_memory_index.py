@@ -106,11 +106,25 @@ def test_twice_the_same_id_or_a_row_of_no_group_is_refused(tmp_path):
     assert index.count() == 0
 
 
-@pytest.mark.parametrize("other", [{"ledger_id": "l2"}, {"model_id": "other"}, {"dimension": 32}])
-def test_an_index_of_another_home_or_model_is_refused(tmp_path, other):
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"ledger_id": "l2"}, "ledger_id .*`memclaw-etl rebuild`"),
+        ({"model_id": "other"}, r"words \(64 numbers\).* other \(64\); run `memclaw-etl reembed`"),
+        ({"dimension": 32}, r"words \(64 numbers\).* words \(32\); run `memclaw-etl reembed`"),
+    ],
+)
+def test_an_index_of_another_home_or_model_is_refused(tmp_path, other, says):
     open_index(tmp_path)
-    with pytest.raises(HomeMismatchError, match=next(iter(other))):
+    with pytest.raises(HomeMismatchError, match=says):
         open_index(tmp_path, **other)
+
+
+def test_every_row_says_which_model_made_its_vector(tmp_path):
+    put(open_index(tmp_path), some(2))
+    rows = open_index(tmp_path).all_rows().to_pylist()
+    made_by = {(row["embedding_model"], row["embedding_dimension"]) for row in rows}
+    assert made_by == {("words", 64)}
 
 
 def remake(folder, tables, *, ledger_id="l1"):

@@ -4,8 +4,13 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from memclaw_etl.errors import SettingsError
-from memclaw_etl.memories.embeddings import _batches, open_embedder
+from memclaw_etl.memories.embeddings import (
+    Part,
+    _batches,
+    open_embedder,
+    to_length_one,
+    together,
+)
 
 PAIRS = [
     ("We will keep the ledger in SQLite", "which database holds the ledger?"),
@@ -17,15 +22,15 @@ PAIRS = [
 ]
 
 
-def test_vectors_have_length_one_and_the_order_of_the_texts():
+def test_a_text_has_the_same_vector_bit_for_bit_alone_and_among_others():
     embedder = open_embedder()
-    texts = ["a much longer text " * 30, "short", "", "ünïcode 日本"]
-    together = embedder.embed(texts)
-    assert together.shape == (4, embedder.dimension)
-    assert together.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-5)
-    apart = np.vstack([embedder.embed([text]) for text in texts])
-    np.testing.assert_allclose(together, apart, atol=1e-4)
+    texts = ["a much longer text " * 30, "short", "", "ünïcode 日本", "word " * 300]
+    texts += [f"{answer}, as was said {n} times" for n, (answer, _) in enumerate(PAIRS * 20)]
+    among = embedder.embed(texts)
+    other = embedder.embed(texts[::-1])[::-1]
+    alone = np.vstack([embedder.embed([text]) for text in texts[:40]])
+    np.testing.assert_array_equal(among, other)
+    np.testing.assert_array_equal(among[:40], alone)
 
 
 def test_a_question_is_nearest_to_its_answer():
@@ -35,14 +40,8 @@ def test_a_question_is_nearest_to_its_answer():
     assert (questions @ answers.T).argmax(axis=1).tolist() == list(range(len(PAIRS)))
 
 
-def test_no_texts_give_no_rows():
-    assert open_embedder().embed([]).shape == (0, 384)
-
-
-def test_one_embedder_per_process_and_unknown_names_are_refused():
-    assert open_embedder() is open_embedder("minilm")
-    with pytest.raises(SettingsError, match="unknown embedder"):
-        open_embedder("other")
+def test_there_is_one_packaged_model_per_process():
+    assert open_embedder() is open_embedder()
 
 
 def test_batches_hold_every_text_once_and_keep_like_lengths_together():
@@ -56,3 +55,15 @@ def test_the_vocabulary_is_the_one_that_the_notice_names():
     data = resources.files("memclaw_etl.memories") / "data"
     digest = hashlib.sha256((data / "minilm_vocab.txt").read_bytes()).hexdigest()
     assert digest in (data / "NOTICE.md").read_text("utf-8")
+
+
+def test_parts_of_any_order_stand_in_their_places():
+    one, two = np.ones((1, 2), np.float32), np.full((2, 2), 2, np.float32)
+    joined = together(iter([Part([2, 0], two), Part(range(1, 2), one)]), count=3, dimension=2)
+    assert joined.tolist() == [[2, 2], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize("odd", [0.0, float("nan"), float("inf")])
+def test_a_vector_without_a_direction_has_no_length_one(odd):
+    with pytest.raises(ValueError, match="direction"):
+        to_length_one(np.array([[1, 2], [odd, 0]], dtype=np.float32))
