@@ -4,7 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memclaw_etl.cli.options import DEFAULT, HomeOption, JsonOption, TenantOption, me, open_bench
+from memclaw_etl.cli.options import (
+    DEFAULT,
+    HomeOption,
+    JsonOption,
+    ReaderOption,
+    ReadTenantOption,
+    TenantOption,
+    me,
+    open_bench,
+    open_granted,
+)
 from memclaw_etl.cli.show import out, print_json, print_text
 
 if TYPE_CHECKING:
@@ -104,12 +114,15 @@ def _preview_erase(found: "Preview") -> None:
 
 
 def decisions(
-    tenant: TenantOption = DEFAULT, home: HomeOption = None, as_json: JsonOption = False
+    reader: ReaderOption = None,
+    tenant: ReadTenantOption = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List what was decided about statements: joined, replaced, contradicted, and by what rule."""
     from memclaw_etl.service.relations import decided
 
-    found = decided(open_bench(home), tenant_id=tenant)
+    found = decided(*open_granted(home, reader=reader, tenant=tenant))
     if as_json:
         print_json(found)
         return

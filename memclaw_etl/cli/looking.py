@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from memclaw_etl.cli.embedding import warn_of_other_model
 from memclaw_etl.cli.options import (
-    DEFAULT,
     HomeOption,
     IncludeOption,
     JsonOption,
     KindArgument,
     PathArgument,
-    TenantOption,
+    ReaderOption,
+    ReadTenantOption,
     open_bench,
+    open_granted,
     source,
 )
 from memclaw_etl.cli.show import (
@@ -27,6 +29,7 @@ from memclaw_etl.cli.show import (
     print_table,
     print_text,
 )
+from memclaw_etl.errors import UsageError
 
 if TYPE_CHECKING:
     from memclaw_etl.service.lineage import Lineage, Step
@@ -49,7 +52,9 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show where every node stands: what is read, done, held, failed, and what is wrong."""
     from memclaw_etl.service.status import status as node_status
 
-    rows = node_status(open_bench(home))
+    bench = open_bench(home)
+    warn_of_other_model(bench)
+    rows = node_status(bench)
     if as_json:
         print_json(rows)
         return
@@ -92,14 +97,16 @@ def print_nodes(rows: "Sequence[NodeStatus]") -> None:
 
 def lineage(
     memory_id: Annotated[str, typer.Argument(help="As `recall` and `memories` print it.")],
-    tenant: TenantOption = DEFAULT,
+    reader: ReaderOption = None,
+    tenant: ReadTenantOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Trace a memory to its report item, chunk and trail lines, with all versions."""
     from memclaw_etl.service.lineage import lineage as trace
 
-    traced = trace(open_bench(home), memory_id, tenant_id=tenant)
+    bench, grant = open_granted(home, reader=reader, tenant=tenant)
+    traced = trace(bench, grant, memory_id)
     if as_json:
         print_json(traced.as_json())
     else:
@@ -167,26 +174,39 @@ def audit(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 def sql(
     statement: Annotated[str, typer.Argument(help="DuckDB SQL, read-only.")],
+    all_tenants: Annotated[
+        bool,
+        typer.Option(
+            "--all-tenants", help="Everybody's rows, and the tables of the home itself: operators."
+        ),
+    ] = False,
+    reader: ReaderOption = None,
+    tenant: ReadTenantOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask with SQL across ledger, stage files and memories, also while a run is writing.
 
-    Of the ledger: nodes, windows, watermarks, batches, decisions, breakers, leases.
+    Views hold the rows of one tenant; as a reader of some namespaces, theirs. No file can be read
+    around them.
+
+    Of the ledger: nodes, windows, watermarks, batches, decisions, reinterviews.
 
     Of the stages: chunks, mini_reports, items; of the index: memories.
 
+    With --all-tenants also: breakers, leases, model_spending, model_jobs.
+
     A terminal shows what fits; a pipe and --json give all.
     """
-    from memclaw_etl.lake.views import query
+    from memclaw_etl.service import sql as service
 
-    bench = open_bench(home)
-    frame = query(
-        statement,
-        ledger=bench.ledger,
-        files=bench.files,
-        memories=bench.memory_rows,
-    )
+    if all_tenants and (reader is not None or tenant is not None):
+        raise UsageError("--all-tenants is for the operator: leave out --as and --tenant")
+    if all_tenants:
+        frame = service.sql_over_everything(open_bench(home), statement)
+    else:
+        bench, grant = open_granted(home, reader=reader, tenant=tenant)
+        frame = service.sql(bench, grant, statement)
     if as_json:
         print_json(frame.to_dicts())
     else:

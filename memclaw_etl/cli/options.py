@@ -10,9 +10,12 @@ from memclaw_etl.errors import UsageError
 from memclaw_etl.trails.events import TrailKind
 
 if TYPE_CHECKING:
+    from memclaw_etl.service.grants import Grant
     from memclaw_etl.settings import SourceSettings
     from memclaw_etl.stages.bench import Bench
 
+DEFAULT = "default"
+"""The tenant of whoever names none."""
 KINDS = tuple(str(kind) for kind in TrailKind)
 
 HomeOption = Annotated[
@@ -25,6 +28,22 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document to stdout, nothing else.")
 ]
 TenantOption = Annotated[str, typer.Option("--tenant", help="Whose memories.")]
+ReadTenantOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant",
+        help=f"Whose memories. Without it the tenant {DEFAULT!r}, or the reader's own.",
+    ),
+]
+ReaderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="READER",
+        envvar="MEMCLAW_READER",
+        help="Read as a reader of memclaw.toml's [[grants]]: nothing but what it was granted.",
+    ),
+]
 SourceOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,8 +66,6 @@ IncludeOption = Annotated[
         " opened.",
     ),
 ]
-DEFAULT = "default"
-"""The tenant of whoever names none."""
 
 
 def open_bench(home: Path | None, **overrides: Any) -> "Bench":  # noqa: ANN401 - the model validates
@@ -59,6 +76,21 @@ def open_bench(home: Path | None, **overrides: Any) -> "Bench":  # noqa: ANN401 
     settings = load_settings(home, **overrides)
     os.environ["MEMCLAW_HOME"] = str(settings.home)
     return open_home(settings)
+
+
+def open_granted(
+    home: Path | None, *, reader: str | None, tenant: str | None
+) -> "tuple[Bench, Grant]":
+    """Open a home for reading, by whoever reads.
+
+    Raises:
+        UsageError: there is no such reader.
+        NotGrantedError: there is no such tenant, or the reader was not granted it.
+    """
+    from memclaw_etl.service.grants import grant_for
+
+    bench = open_bench(home)
+    return bench, grant_for(bench, reader=reader, tenant_id=tenant)
 
 
 def parse_sources(

@@ -2,27 +2,44 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from memclaw_etl.cli.options import DEFAULT, HomeOption, JsonOption, TenantOption, open_bench
-from memclaw_etl.cli.show import (
-    one_line,
-    out,
-    print_facts,
-    print_json,
-    print_json_line,
-    print_text,
+from memclaw_etl.cli.answers import print_recalled, print_time
+from memclaw_etl.cli.embedding import warn_of_other_model
+from memclaw_etl.cli.options import (
+    HomeOption,
+    JsonOption,
+    ReaderOption,
+    ReadTenantOption,
+    open_granted,
 )
+from memclaw_etl.cli.recall_options import (
+    CharsOption,
+    CountOption,
+    FormatOption,
+    NamespaceOption,
+    NodeOption,
+    QueriesOption,
+    QueryArgument,
+    SinceOption,
+    StatusOption,
+    TimeWordsOption,
+    TypeOption,
+    UntilOption,
+    ValidAtOption,
+)
+from memclaw_etl.cli.show import one_line, out, print_json, print_json_line, print_plain
 from memclaw_etl.errors import UsageError
 
 if TYPE_CHECKING:
-    from memclaw_etl.service.recalling import Answer, Question
+    from memclaw_etl.service.grants import Grant
+    from memclaw_etl.service.recalling import Asked, Question
     from memclaw_etl.stages.bench import Bench
 
 _AGO = re.compile(r"(\d+)([hdw])")
@@ -36,90 +53,91 @@ def add_to(app: typer.Typer) -> None:
 
 
 def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
-    query: Annotated[str | None, typer.Argument(help="The question, in plain words.")] = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option(
-            "--queries",
-            help='Many questions: a file of {"query_id", "question", "conversation"?} per line;'
-            ' prints {"query_id", "ranked", "chars"} per line.',
-        ),
-    ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 10,
-    memory_type: Annotated[
-        str | None,
-        typer.Option("--type", help="Only decision, episode, fact, outcome, preference or task."),
-    ] = None,
-    node: Annotated[str | None, typer.Option("--node", help="Only from this node.")] = None,
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", help="Only of this project.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", help="Valid at or after: 2026-03-01, an ISO time, 7d, 12h or 4w."),
-    ] = None,
-    valid_at: Annotated[
-        str | None,
-        typer.Option("--valid-at", help="What held then, even if it was replaced since."),
-    ] = None,
-    status: Annotated[
-        Literal["active", "superseded", "any"],
-        typer.Option("--status", help="Memories that hold, that were replaced, or all."),
-    ] = "active",
-    chars: Annotated[
-        int | None, typer.Option("--chars", min=1, help="Most characters in all answers together.")
-    ] = None,
-    tenant: TenantOption = DEFAULT,
+    query: QueryArgument = None,
+    queries: QueriesOption = None,
+    k: CountOption = 10,
+    memory_type: TypeOption = None,
+    node: NodeOption = None,
+    namespace: NamespaceOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    valid_at: ValidAtOption = None,
+    status: StatusOption = "active",
+    chars: CharsOption = None,
+    time_words: TimeWordsOption = True,
+    form: FormatOption = "text",
+    reader: ReaderOption = None,
+    tenant: ReadTenantOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find memories by meaning and by words, best first, each with where it comes from."""
-    from memclaw_etl.interview.report import MEMORY_TYPE
+    """Find memories by meaning and by words, best first, each with where it comes from.
 
-    if memory_type is not None and memory_type not in MEMORY_TYPE.values():
-        raise UsageError(
-            f"--type {memory_type!r}: expected one of {', '.join(sorted(MEMORY_TYPE.values()))}"
-        )
+    Words that say when ("last week", "since Monday", "in March 2026") are a filter, unless you give
+    a time yourself. Where too few memories lie in it, the best others follow, marked.
+
+    A namespace, node or tenant that is not yours, or does not exist, is an error and never an
+    empty answer.
+    """
     if (query is None) == (queries is None):
         raise UsageError("give either a question or --queries FILE")
-    from memclaw_etl.service.recalling import ask
-
-    bench = open_bench(home)
+    if as_json and form == "markdown":
+        raise UsageError("--json and --format markdown: give one of them")
+    bench, grant = open_granted(home, reader=reader, tenant=tenant)
+    warn_of_other_model(bench)
     if queries is not None:
-        _recall_file(bench, queries, k=k, tenant=tenant)
+        _recall_file(bench, grant, queries, k=k)
         return
-    hits = ask(
-        bench, query or "", k=k, memory_type=memory_type, node=node, namespace=namespace,
-        since=parse_since(since, now=datetime.now(UTC)), tenant=tenant, status=status, chars=chars,
-        valid_at=parse_since(valid_at, now=datetime.now(UTC)),
+    from memclaw_etl.service.recalling import Asked
+
+    asked = Asked(
+        text=query or "", k=k, memory_type=memory_type, node=node, namespace=namespace,
+        since=_time("--since", since), until=_time("--until", until), chars=chars, status=status,
+        valid_at=_time("--valid-at", valid_at), zone=_here() if time_words else None,
     )  # fmt: skip
-    if as_json:
-        print_json(hits)
+    _answer(bench, grant, asked, form="json" if as_json else form)
+
+
+def _answer(bench: "Bench", grant: "Grant", asked: "Asked", *, form: str) -> None:
+    from memclaw_etl.service.recalling import ask, ask_for_markdown
+
+    if form == "markdown":
+        print_plain(ask_for_markdown(bench, grant, asked))
+        return
+    recalled = ask(bench, grant, asked)
+    if form == "json":
+        print_time(recalled)
+        print_json(recalled.answers)
     else:
-        print_hits(hits)
+        print_recalled(recalled)
 
 
 def memories(
     as_lines: Annotated[
         bool, typer.Option("--json-lines", help="One JSON object per memory and line.")
     ] = False,
-    tenant: TenantOption = DEFAULT,
+    namespace: NamespaceOption = None,
+    status: StatusOption = "any",
+    reader: ReaderOption = None,
+    tenant: ReadTenantOption = None,
     home: HomeOption = None,
 ) -> None:
-    """List every memory, oldest first."""
+    """List every memory that you may read, oldest first."""
     from memclaw_etl.service.recalling import list_memories
 
-    for memory in list_memories(open_bench(home), tenant=tenant):
+    bench, grant = open_granted(home, reader=reader, tenant=tenant)
+    for memory in list_memories(bench, grant, namespace=namespace, status=status):
         if as_lines:
             print_json_line(memory)
         else:
             when = memory["ts_valid_start"]
             day = f"{when:%Y-%m-%d}" if when is not None else "no date"
             head = f"[dim]{memory['memory_id']}[/dim] {day} [bold]{memory['memory_type']}[/bold]"
-            out.print(f"{head} {escape(one_line(memory['content']))}", soft_wrap=True)
+            state = "" if memory["status"] == "active" else f" ({memory['status']})"
+            out.print(f"{head}{state} {escape(one_line(memory['content']))}", soft_wrap=True)
 
 
-def parse_since(text: str | None, *, now: datetime) -> datetime | None:
+def parse_since(text: str | None, *, now: datetime, option: str = "--since") -> datetime | None:
     """A point in time from a date, an ISO time (UTC where no zone is given) or `7d`, `12h`, `4w`.
 
     Raises:
@@ -133,49 +151,24 @@ def parse_since(text: str | None, *, now: datetime) -> datetime | None:
         at = datetime.fromisoformat(text)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"--since {text!r}: expected a date, an ISO time, or 7d, 12h, 4w"
+            f"{option} {text[:40]!r}: expected a date, an ISO time, or 7d, 12h, 4w"
         ) from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
-def _score(score: float, parts: Mapping[str, float]) -> str:
-    """A score and its parts; the cost of a long text only where there is one."""
-    length = f" - length {-parts['length']:.2f}" if round(parts["length"], 2) else ""
-    return (
-        f"score {score:.2f} = words {parts['bm25']:.2f} + meaning {parts['vector']:.2f}"
-        f" + nearby {parts['support']:.2f}{length}"
-    )
+def _time(option: str, text: str | None) -> datetime | None:
+    return parse_since(text, now=datetime.now(UTC), option=option)
 
 
-def print_hits(hits: "Sequence[Answer]") -> None:
-    """Recalled memories for a person."""
-    if not hits:
-        out.print("no memory in scope answers that")
-    for number, hit in enumerate(hits, start=1):
-        day = f"{hit['ts_valid_start']:%Y-%m-%d}" if hit["ts_valid_start"] else "no date"
-        parts = hit["explanation"]
-        where = ",".join(str(line) for line in hit["lines"][:6])
-        out.print(f"[bold]{number}. {hit['memory_type']}[/bold]  [dim]{day}[/dim]")
-        print_text(hit["content"], indent=3)
-        print_facts(
-            f"{hit['file']}:{where}",
-            hit["memory_id"],
-            _score(hit["score"], parts),
-            *_replaced(hit),
-            indent=3,
-        )
+def _here() -> tzinfo | None:
+    """The zone of this machine, as its clock is set today."""
+    return datetime.now().astimezone().tzinfo
 
 
-def _replaced(hit: "Answer") -> list[str]:
-    """What took its place, if anything did."""
-    by = hit["superseded_by"]
-    return [] if by is None else [f"replaced by {by} ({hit['superseded_why']})"]
-
-
-def _recall_file(bench: "Bench", file: Path, *, k: int, tenant: str) -> None:
+def _recall_file(bench: "Bench", grant: "Grant", file: Path, *, k: int) -> None:
     from memclaw_etl.service.recalling import answer_all
 
-    for row in answer_all(bench, list(_questions(file)), k=k, tenant=tenant):
+    for row in answer_all(bench, grant, list(_questions(file)), k=k):
         print_json_line(row)
 
 

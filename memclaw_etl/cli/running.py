@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from memclaw_etl.cli.answers import print_hits
+from memclaw_etl.cli.embedding import refuse_other_model
 from memclaw_etl.cli.looking import print_nodes
 from memclaw_etl.cli.options import (
+    DEFAULT,
     HomeOption,
     IncludeOption,
     JsonOption,
@@ -20,7 +23,6 @@ from memclaw_etl.cli.options import (
     parse_sources,
     source,
 )
-from memclaw_etl.cli.recalling import print_hits
 from memclaw_etl.cli.show import errors, out, print_json
 from memclaw_etl.errors import UsageError
 
@@ -63,12 +65,14 @@ def demo(home: HomeOption = None, as_json: JsonOption = False) -> None:
     The home is .memclaw-demo in this folder unless you name one.
     """
     from memclaw_etl.examples import example_sources
-    from memclaw_etl.service.recalling import ask
+    from memclaw_etl.service.grants import Grant
+    from memclaw_etl.service.recalling import Asked, ask
 
     bench = open_bench(home or Path(".memclaw-demo"))
     sources = [source(kind, root, include) for kind, root, include in example_sources()]
     summary = run_job(bench, sources, interviewer=None, flush=True, quiet=as_json)
-    hits = ask(bench, DEMO_QUESTION, k=3)
+    grant = Grant(tenant_id=DEFAULT)
+    hits = ask(bench, grant, Asked(text=DEMO_QUESTION, k=3, zone=None)).answers
     if as_json:
         print_json({"run": summary, "question": DEMO_QUESTION, "hits": hits})
     else:
@@ -102,6 +106,7 @@ def run(
             ' as [[sources]] with kind = "claude_code", root = "~/.claude/projects" and'
             ' include = ["*-my-project"]'
         )
+    refuse_other_model(bench)
     if interviewer is not None:
         bench.interviewer(interviewer)
     summary = run_job(bench, chosen, interviewer=interviewer, flush=flush, quiet=as_json)

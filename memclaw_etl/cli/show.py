@@ -5,7 +5,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass
-from datetime import datetime
+from datetime import date, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,9 +37,11 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """A value as JSON can hold it."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
-    if isinstance(value, datetime):
+    if isinstance(value, date | time):
         return value.isoformat()
-    if isinstance(value, Path):
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Path | Decimal | timedelta):
         return str(value)
     if isinstance(value, set | frozenset):
         return sorted(value)
@@ -53,6 +56,11 @@ def print_json(value: object) -> None:
 def print_json_line(value: object) -> None:
     """One JSON value on one line of stdout."""
     sys.stdout.write(json.dumps(value, default=plain, ensure_ascii=False) + "\n")
+
+
+def print_plain(text: str) -> None:
+    """A document as it is on stdout, without what moves the cursor or colours a terminal."""
+    sys.stdout.write("\n".join(map(one_line, text.split("\n"))))
 
 
 def one_line(text: str) -> str:

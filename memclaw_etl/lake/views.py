@@ -1,21 +1,27 @@
 """SQL over everything: DuckDB in memory, with views over ledger, stage files and memory index.
 
 DuckDB is an engine here and never a store: nothing is written, and no database file is shared.
-Views read exactly the files that the ledger names, so a query works while a run is writing.
+Views read exactly the files that the ledger names, so a query works while a run is writing. They
+hold only the rows of whoever asks, and DuckDB itself can open no file: there is nothing to reach
+around a view.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
+from dataclasses import dataclass
 
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow.fs import LocalFileSystem
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.frames import ITEMS, MASKED_CHUNKS, MINI_REPORTS
-from memclaw_etl.lake.ledger import Ledger, Stage, ledger_frame, results
+from memclaw_etl.lake.ledger import Ledger, Stage, ledger_frame, shown
+from memclaw_etl.lake.ledger.shown import Shown
+from memclaw_etl.lake.memory_rows import ANY_STATUS, Scope
 from memclaw_etl.lake.stage_files import StageFiles
 
 LEDGER_VIEWS = (
@@ -28,33 +34,63 @@ _STAGE_VIEWS: Mapping[str, tuple[Stage, pl.Schema]] = {
     "items": (Stage.MERGED_REPORT, ITEMS),
 }
 VIEWS = (*LEDGER_VIEWS, *_STAGE_VIEWS, "memories")
+_LOCKS = (
+    "set python_enable_replacements = false",  # Python's variables are no tables
+    "set allow_persistent_secrets = false",
+    "set temp_directory = ''",  # nothing is spilled to a disk
+    "set enable_external_access = false",
+    "set lock_configuration = true",
+)
 
 
-def query(
-    sql: str, *, ledger: Ledger, files: StageFiles, memories: Callable[[], pa.Table]
-) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Lake:
+    """What the views read."""
+
+    ledger: Ledger
+    files: StageFiles
+    memories: Callable[[Scope | None], pa.Table]
+    """Gives the rows of a scope, or all, without vectors; asked only when they are named."""
+
+
+def query(sql: str, lake: Lake, *, of: Shown | None) -> pl.DataFrame:
     """Run one SQL statement; returns its result, empty for a statement without one.
 
     Args:
-        sql: DuckDB SQL over the views that `VIEWS` names.
-        ledger: the ledger; read once, so that all its tables show one moment.
-        files: the stage files; `chunks`, `mini_reports` and `items` also have `partition_key`.
-        memories: gives the rows of the memory index, without vectors; asked only when named.
+        sql: DuckDB SQL over `views_of(of)`; `chunks`, `mini_reports` and `items` also have
+            `partition_key`, `memories` has no vectors.
+        lake: what the views read.
+        of: whose rows the views hold. None: every tenant's, and what belongs to none.
 
     Raises:
         UsageError: DuckDB refuses the statement; its own message says where.
     """
+    views = views_of(of)
     with closing(duckdb.connect(":memory:")) as connection:
-        named = [view for view in VIEWS if view in sql.lower()]
-        for view in named:
-            _add_view(connection, view, ledger=ledger, files=files, memories=memories)
-        _lock(connection, files.root)
+        for view in views:
+            if view in sql.lower():
+                connection.register(view, _rows(view, lake, of))
+        for lock in _LOCKS:
+            connection.execute(lock)
         try:
             answer = connection.sql(sql)
             frame: pl.DataFrame = answer.pl() if answer is not None else pl.DataFrame()
         except duckdb.Error as error:
-            raise UsageError(f"{_without_values(error)}\nviews: {', '.join(VIEWS)}") from None
+            raise UsageError(f"{_without_values(error)}\n{_what_there_is(views)}") from None
         return frame
+
+
+def views_of(of: Shown | None) -> tuple[str, ...]:
+    """The views that exist for whoever asks: not every table says whose its rows are."""
+    if of is None:
+        return VIEWS
+    return (*shown.tables(of), *_STAGE_VIEWS, "memories")
+
+
+def _what_there_is(views: Sequence[str]) -> str:
+    kept = [view for view in VIEWS if view not in views]
+    beyond = f"\nof the whole home, with --all-tenants: {', '.join(kept)}" if kept else ""
+    return f"views: {', '.join(views)}{beyond}"
 
 
 def _without_values(error: duckdb.Error) -> str:
@@ -65,54 +101,56 @@ def _without_values(error: duckdb.Error) -> str:
     return message + mark + statement
 
 
-def _add_view(
-    connection: duckdb.DuckDBPyConnection,
-    view: str,
-    *,
-    ledger: Ledger,
-    files: StageFiles,
-    memories: Callable[[], pa.Table],
-) -> None:
-    if view in LEDGER_VIEWS:
-        connection.register(view, ledger_frame(ledger, view).to_arrow())
-    elif view in _STAGE_VIEWS:
-        stage, schema = _STAGE_VIEWS[view]
-        _add_stage_view(connection, view, schema, _paths(ledger, files, stage))
-    else:
-        connection.register(view, memories())
+def _rows(view: str, lake: Lake, of: Shown | None) -> pa.Table | ds.Dataset:
+    """What a view holds, filtered where it is stored."""
+    if view in LEDGER_VIEWS and of is None:
+        return ledger_frame(lake.ledger, view).to_arrow()
+    if view in LEDGER_VIEWS and of is not None:
+        frame = ledger_frame(lake.ledger, view, where=shown.condition(view, of))
+        return frame.select(shown.columns(view, of)).to_arrow()
+    if view in _STAGE_VIEWS:
+        return _stage_rows(view, lake, of)
+    return lake.memories(_scope(of) if of is not None else None)
 
 
-def _paths(ledger: Ledger, files: StageFiles, stage: Stage) -> list[tuple[str, str]]:
-    """(absolute path, partition key) of the current files of a stage."""
-    with ledger.read() as tx:
-        keys = results.keys_of_windows(tx)
-        current = results.all_files(tx, stage)
-    return [(files.absolute(file.path), keys[file.window_id]) for file in current]
+def _scope(of: Shown) -> Scope:
+    namespaces = of.part.namespaces if of.part is not None else None
+    return Scope(tenant_id=of.tenant_id, namespaces=namespaces, status=ANY_STATUS)
 
 
-def _add_stage_view(
-    connection: duckdb.DuckDBPyConnection,
-    view: str,
-    schema: pl.Schema,
-    paths: Sequence[tuple[str, str]],
-) -> None:
-    if not paths:
-        columns = {"partition_key": pl.String(), **schema}
-        connection.register(view, pl.DataFrame(schema=columns).to_arrow())
-        return
-    names = pl.DataFrame(paths, schema=["file", "partition_key"], orient="row")
-    connection.register(f"_{view}_files", names.to_arrow())
-    listed = ", ".join(f"'{path.replace(chr(39), chr(39) * 2)}'" for path, _ in paths)
-    connection.execute(
-        f"create view {view} as select f.partition_key, r.* exclude (filename)"  # noqa: S608 - paths are ours and quoted
-        f" from read_parquet([{listed}], filename = true, union_by_name = true) r"
-        f" join _{view}_files f on f.file = r.filename"
-    )
+def _stage_rows(view: str, lake: Lake, of: Shown | None) -> ds.Dataset:
+    """A stage's current files as one lazy table, with the window's `partition_key`.
+
+    A reader of some namespaces sees the files of its own windows, and in them only the window's
+    own events: what stands there as context may be of a window of another namespace. Items say
+    themselves what they belong to.
+    """
+    stage, columns = _STAGE_VIEWS[view]
+    whole_tenant = Shown(tenant_id=of.tenant_id) if of is not None else None
+    with lake.ledger.read() as tx:
+        named = shown.files(tx, stage, whole_tenant if view == "items" else of)
+    rows = _dataset(lake.files, columns, named)
+    if of is None or of.part is None:
+        return rows
+    if view == "chunks":
+        return rows.filter(~ds.field("context"))
+    if view == "items":
+        return rows.filter(ds.field("namespace").isin(sorted(of.part.namespaces)))
+    return rows
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """From here on the statement can read our stage files and nothing else."""
-    folder = str(root).replace("'", "''")
-    connection.execute(f"set allowed_directories = ['{folder}/']")
-    connection.execute("set enable_external_access = false")
-    connection.execute("set lock_configuration = true")
+def _dataset(
+    files: StageFiles, columns: pl.Schema, named: Sequence[tuple[str, str]]
+) -> ds.FileSystemDataset:
+    """Files of one schema, read when asked; a column that an older file lacks is null."""
+    schema = pl.DataFrame(schema={"partition_key": pl.String(), **columns}).to_arrow().schema
+    kind, system = ds.ParquetFileFormat(), LocalFileSystem()
+    fragments = [
+        kind.make_fragment(
+            files.absolute(path),
+            filesystem=system,
+            partition_expression=ds.field("partition_key") == key,
+        )
+        for path, key in named
+    ]
+    return ds.FileSystemDataset(fragments, schema, kind, system)

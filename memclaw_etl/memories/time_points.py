@@ -145,6 +145,7 @@ _ANY_YEAR = r"(?P<year>20\d\d)"
 _ANY_MONTH = f"(?P<month>{_any_of(_MONTH_NUMBERS)})"
 _ANY_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _OF = "(?: of)?"
+_COMMA = "(?:,(?: )?| )"
 _COUNTED = (
     r"(?!(?: )?(?:%|\b(?:ms|s|px|bits?|bytes?|[kmg]b|chars?|characters?|columns?|entries|errors?"
     r"|events?|files?|items?|lines?|messages?|methods?|records?|requests?|rows?|seconds?|steps?"
@@ -163,9 +164,9 @@ _UNITS = "(?P<unit>minute|hour|day|week|month|year)s?"
 POINTS = (
     Point(rf"{_ANY_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)", _day, is_day=True),
     Point(rf"{_ANY_YEAR}-(?P<month>0[1-9]|1[0-2])", _month),
-    Point(rf"{_ANY_DAY}{_OF} {_ANY_MONTH},? {_ANY_YEAR}", _day, is_free=True, is_day=True),
-    Point(rf"{_ANY_MONTH} {_ANY_DAY},? {_ANY_YEAR}", _day, is_free=True, is_day=True),
-    Point(rf"{_ANY_MONTH},?{_OF} {_ANY_YEAR}", _month, is_free=True),
+    Point(rf"{_ANY_DAY}{_OF} {_ANY_MONTH}{_COMMA}{_ANY_YEAR}", _day, is_free=True, is_day=True),
+    Point(rf"{_ANY_MONTH} {_ANY_DAY}{_COMMA}{_ANY_YEAR}", _day, is_free=True, is_day=True),
+    Point(rf"{_ANY_MONTH}(?:{_OF} |, ){_ANY_YEAR}", _month, is_free=True),
     Point(rf"{_ANY_DAY}{_OF} {_ANY_MONTH}", _newest_day, is_day=True),
     Point(rf"{_ANY_MONTH} {_ANY_DAY}{_COUNTED}", _newest_day, is_day=True),
     Point(rf"(?P<month>{_any_of(MONTHS)}){_OF} {_WHICH} year", _month_of_year),

@@ -76,11 +76,11 @@ def _meaning(match: re.Match[str], calendar: Calendar) -> Span | None:
     said = {name: " ".join(text.lower().split()) for name, text in match.groupdict("").items()}
     if said["first"]:
         return _between(said["first"], said["last"], calendar)
-    name = said["from"] or said["named"] or said["on"] or said["free"]
+    name = said["from"] or said["by"] or said["named"] or said["on"] or said["free"]
     span = _resolved(name, calendar)
     if span is None:
         return None
-    word = "since" if said["from"] else said["word"]
+    word = "since" if said["from"] else "until" if said["by"] else said["word"]
     if word in _MORE_OR_LESS and not name.endswith(" ago"):
         return span
     return _moved(span, word, is_end=" end " in said["soft"])
@@ -163,6 +163,8 @@ def _any(points: Sequence[Point]) -> str:
 def _expression() -> re.Pattern[str]:
     """A pattern for every expression of time in a question."""
     name = _any(POINTS)
+    days = _any([point for point in POINTS if point.is_day])
+    free = _any([point for point in POINTS if point.is_free])
     word = "|".join((*_SINCE, *_AFTER, *_BEFORE, *_UNTIL, *_IN))
     pattern = (
         rf"{_NO_NAME_BEFORE}(?:"
@@ -170,8 +172,9 @@ def _expression() -> re.Pattern[str]:
         rf" {_SOFT}(?P<last>{name})"
         rf"|from (?P<from>{name}) (?:on|onwards?|forward)"
         rf"|(?P<word>{word})[ -](?P<soft>{_SOFT})(?P<named>{name})"
-        rf"|on (?P<on>{_any([point for point in POINTS if point.is_day])})"
-        rf"|(?P<free>{_any([point for point in POINTS if point.is_free])})"
+        rf"|on (?P<on>{days})"
+        rf"|(?:as of|by) (?P<by>{days}|{free})"
+        rf"|(?P<free>{free})"
         rf"){_NO_NAME_AFTER}"
     )
     return re.compile(_spaced(pattern), re.ASCII | re.IGNORECASE)

@@ -1,18 +1,20 @@
 """From a memory back to the lines that made it."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 from sqlalchemy import Connection
 
-from memclaw_etl.errors import UsageError
-from memclaw_etl.lake.ledger import Stage, StageFile, Window, nodes, pins, results, windows
+from memclaw_etl.errors import NotGrantedError
+from memclaw_etl.lake.ledger import Stage, StageFile, Window, nodes, pins, results, shown, windows
+from memclaw_etl.lake.ledger.shown import Shown
 from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import Item
 from memclaw_etl.memories.resolve import Memory
+from memclaw_etl.service.grants import Grant, shown_to
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.merge import read_items
 
@@ -64,19 +66,43 @@ class Lineage:
         return {"memory": asdict(self.memory), "items": [asdict(step) for step in self.steps]}
 
 
-def lineage(bench: Bench, memory_id: str, *, tenant_id: str) -> Lineage:
+def lineage(bench: Bench, grant: Grant, memory_id: str) -> Lineage:
     """Trace a memory to its items, chunks and trail lines.
 
+    Copies of a line are named where the grant shows the window that holds them.
+
     Raises:
-        UsageError: the tenant has no such memory.
+        NotGrantedError: the grant shows no such memory.
     """
-    memory = memory_by_id(bench.index, memory_id, tenant_id=tenant_id)
+    memory = memory_by_id(
+        bench.index, memory_id, tenant_id=grant.tenant_id, namespaces=grant.namespaces
+    )
     if memory is None:
-        raise UsageError(f"there is no memory {memory_id}; `memclaw-etl memories` lists them")
+        raise NotGrantedError(
+            f"there is no memory {memory_id} for {grant}; `memclaw-etl memories` lists them"
+        )
+    of = shown_to(bench, grant)
     with bench.ledger.read() as tx:
         known = windows.by_keys(tx, memory.window_keys)
         steps = [step for window in known for step in _steps(tx, bench, window, memory)]
+        steps = _without_foreign_copies(tx, steps, of)
     return Lineage(memory=memory, steps=tuple(steps))
+
+
+def _without_foreign_copies(tx: Connection, steps: Sequence[Step], of: Shown) -> list[Step]:
+    """Leave out the copies in windows that are not shown."""
+    keys = {_window_of(copy) for step in steps for line in step.lines for copy in line.copies}
+    known = shown.partition_keys(tx, of, keys)
+    return [replace(step, lines=tuple(_with_copies_in(known, step.lines))) for step in steps]
+
+
+def _with_copies_in(known: Collection[str], lines: Sequence[Line]) -> Iterator[Line]:
+    for line in lines:
+        yield replace(line, copies=tuple(one for one in line.copies if _window_of(one) in known))
+
+
+def _window_of(copy: str) -> str:
+    return copy.rpartition(":")[0]
 
 
 def _steps(tx: Connection, bench: Bench, window: Window, memory: Memory) -> list[Step]:

@@ -4,9 +4,10 @@ import uuid
 from dataclasses import dataclass
 
 from memclaw_etl.errors import UsageError
-from memclaw_etl.lake.ledger import results, statements, tombstones, windows
+from memclaw_etl.lake.ledger import results, shown, statements, tombstones, windows
 from memclaw_etl.lake.ledger.statements import StoredEdge
 from memclaw_etl.memories.items import group_key, scopes_prefix
+from memclaw_etl.service.grants import Grant
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.remember import live_items, remember
 
@@ -30,14 +31,16 @@ class Ruling:
     undone: bool
 
 
-def decided(bench: Bench, *, tenant_id: str) -> list[Ruling]:
-    """Every decision between live statements of a tenant."""
+def decided(bench: Bench, grant: Grant) -> list[Ruling]:
+    """Every decision between live statements that the grant shows."""
+    prefix = scopes_prefix(grant.tenant_id)
     with bench.ledger.read() as tx:
-        found = [
-            edge
-            for edge in statements.all_edges(tx)
-            if edge.scope.startswith(scopes_prefix(tenant_id))
-        ]
+        scopes = (
+            results.scopes(tx, prefix)
+            if grant.namespaces is None
+            else [prefix + namespace for namespace in grant.namespaces]
+        )
+        found = shown.edges(tx, scopes)
         undone = tombstones.undone(tx)
     keys = {key for edge in found for key in (edge.left_key, edge.right_key)}
     text_of = {group_key(item): item.content for item in live_items(bench, keys)}

@@ -246,8 +246,12 @@ def test_recall_filters_by_type_node_and_time(demo: Path) -> None:
     assert late
     assert all(hit["ts_valid_end"] >= "2026-05-09" for hit in late)
     assert call("recall", "alerts", "--since", "2199-01-01", "--home", demo, "--json").json == []
-    other = call("recall", "alerts", "--tenant", "someone-else", "--home", demo, "--json").json
-    assert other == []
+    early = call("recall", "alerts", "--until", "2026-05-09", "--home", demo, "--json").json
+    assert early
+    assert all(hit["ts_valid_start"] < "2026-05-09" for hit in early)
+    other = call("recall", "alerts", "--tenant", "someone-else", "--home", demo, "--json")
+    assert (other.code, other.stdout) == (2, b"")
+    assert "there is no tenant 'someone-else'" in other.said
 
 
 def test_recall_is_ordered_and_explained(demo: Path) -> None:

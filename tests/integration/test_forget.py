@@ -12,6 +12,7 @@ from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.service import planning
 from memclaw_etl.service.audit import audit
 from memclaw_etl.service.forgetting import forget
+from memclaw_etl.service.grants import Grant
 from memclaw_etl.service.rebuild import rebuild
 from memclaw_etl.service.relations import decided, undo
 from memclaw_etl.stages import mask
@@ -119,10 +120,10 @@ def test_decisions_are_listed_undone_and_survive_a_rebuild(home: Home):
     talk(home, "a", OLD, 100)
     talk(home, "b", NEW, 200)
     do_all(home)
-    [one] = decided(home.bench, tenant_id="default")
+    [one] = decided(home.bench, Grant(tenant_id="default"))
     assert (one.outcome, one.reason, one.undone) == ("replaced (UPDATE)", "changed_value", False)
     assert set(one.statements) == {OLD, NEW}
-    assert decided(home.bench, tenant_id="other") == []
+    assert decided(home.bench, Grant(tenant_id="other")) == []
     assert undo(home.bench, one.decision_id, tenant_id="default", reason="both", actor="me") == 2
 
     def statuses():
@@ -132,7 +133,7 @@ def test_decisions_are_listed_undone_and_survive_a_rebuild(home: Home):
     rebuild(home.bench)
     home.bench.__dict__.pop("index")
     assert statuses() == {"active"}
-    assert decided(home.bench, tenant_id="default")[0].undone
+    assert decided(home.bench, Grant(tenant_id="default"))[0].undone
     home.clock.move(seconds=1)
     back = {"tenant_id": "default", "reason": "no", "actor": "me", "back": True}
     assert undo(home.bench, one.decision_id, **back) == 2

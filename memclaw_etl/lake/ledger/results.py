@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from memclaw_etl.lake.ledger.database import batched, insert_missing, upsert
 from memclaw_etl.lake.ledger.schema import live_items, stage_files, touched_groups, windows
@@ -115,11 +115,8 @@ def groups_of_windows(connection: Connection, window_ids: Sequence[str]) -> set[
 
 def scopes(connection: Connection, prefix: str) -> list[str]:
     """Scopes with live items that begin so (`memories.items.scopes_prefix`), sorted."""
-    rows = connection.execute(
-        select(live_items.c.scope)
-        .where(live_items.c.scope.startswith(prefix, autoescape=True))
-        .distinct()
-    )
+    begins = func.substr(live_items.c.scope, 1, len(prefix)) == prefix  # LIKE would fold case
+    rows = connection.execute(select(live_items.c.scope).where(begins).distinct())
     return sorted(row.scope for row in rows)
 
 

@@ -4,18 +4,21 @@ import json
 from typing import Any
 
 import polars as pl
-from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, Integer, select
+from sqlalchemy import JSON, BigInteger, Boolean, Column, ColumnElement, Float, Integer, select
 
 from memclaw_etl.lake.ledger import schema
 from memclaw_etl.lake.ledger.database import Ledger
 from memclaw_etl.lake.ledger.schema import UtcDateTime
 
 
-def ledger_frame(ledger: Ledger, name: str) -> pl.DataFrame:
-    """One table of the ledger; JSON columns are JSON text, times are UTC."""
+def ledger_frame(
+    ledger: Ledger, name: str, *, where: ColumnElement[bool] | None = None
+) -> pl.DataFrame:
+    """One table of the ledger, or some rows of it; JSON columns are JSON text, times are UTC."""
     table = schema.metadata.tables[name]
+    query = select(table) if where is None else select(table).where(where)
     with ledger.read() as tx:
-        rows = tx.execute(select(table)).all()
+        rows = tx.execute(query).all()
     columns = {column.name: _type(column) for column in table.columns}
     values = [tuple(_plain(value) for value in row) for row in rows]
     return pl.DataFrame(values, schema=columns, orient="row")

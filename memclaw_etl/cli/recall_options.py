@@ -1,0 +1,79 @@
+"""The options of `recall`: what is asked, which memories may answer, and in which form."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+TIMES = "2026-03-01, an ISO time (UTC unless it says otherwise), or 7d, 12h, 4w ago"
+
+QueryArgument = Annotated[str | None, typer.Argument(help="The question, in plain words.")]
+QueriesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--queries",
+        help='Many questions: a file of {"query_id", "question", "conversation"?} per line;'
+        ' prints {"query_id", "ranked", "chars"} per line. Takes no filters but -k.',
+    ),
+]
+CountOption = Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")]
+TypeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--type",
+        help="Only decision, episode, fact, outcome, preference, task, or another memory type.",
+    ),
+]
+NodeOption = Annotated[
+    str | None, typer.Option("--node", help="Only what this node gave evidence for.")
+]
+NamespaceOption = Annotated[
+    str | None,
+    typer.Option("--namespace", help="Only of this project. Without it: all that you may read."),
+]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="T", help=f"Valid at or after: {TIMES}.")
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option("--until", metavar="T", help="Begun before that moment; --since's forms."),
+]
+ValidAtOption = Annotated[
+    str | None,
+    typer.Option(
+        "--valid-at",
+        metavar="T",
+        help="What held at that moment, even if something else took its place since.",
+    ),
+]
+StatusOption = Annotated[
+    Literal["active", "superseded", "deleted", "expired", "any"],
+    typer.Option(
+        "--status",
+        help="active: what holds. superseded: what was replaced. deleted: what a person took away."
+        " expired: what retention took away. any: all of it.",
+    ),
+]
+CharsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--chars",
+        min=1,
+        help="Most characters of all answers together; as markdown: of the whole document.",
+    ),
+]
+TimeWordsOption = Annotated[
+    bool,
+    typer.Option(
+        "--time-words/--no-time-words",
+        help='Read "last week" or "in March" in the question as a filter.',
+    ),
+]
+FormatOption = Annotated[
+    Literal["text", "json", "markdown"],
+    typer.Option(
+        "--format",
+        help="text: for people. json: as --json. markdown: one document with citations, for a"
+        " prompt.",
+    ),
+]
