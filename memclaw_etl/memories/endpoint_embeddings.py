@@ -3,8 +3,9 @@
 import base64
 import json
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -102,7 +103,10 @@ class EndpointEmbedder:
         return together(self.parts(texts), count=len(texts), dimension=self.dimension)
 
     def parts(self, texts: Sequence[str]) -> Iterator[Part]:
-        """Embed the texts, `batch_texts` in a call, `concurrency` calls at a time."""
+        """Embed the texts, `batch_texts` in a call, `concurrency` calls at a time.
+
+        No more calls are made than parts are taken: who is killed loses what is under way, no more.
+        """
         return self._parts(texts, on_usage=self._on_usage)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -113,15 +117,25 @@ class EndpointEmbedder:
     def _parts(self, texts: Sequence[str], *, on_usage: OnUsage) -> Iterator[Part]:
         _ = self._client, self.dimension  # before there are threads
         size = self._settings.batch_texts
-        batches = [range(at, min(at + size, len(texts))) for at in range(0, len(texts), size)]
+        waiting = deque(range(at, min(at + size, len(texts))) for at in range(0, len(texts), size))
+        asked: dict[Future[_Answer], range] = {}
+        failure: BaseException | None = None
         with ThreadPoolExecutor(max_workers=self._settings.concurrency) as pool:
-            asked = {pool.submit(self._embedded, [texts[at] for at in one]): one for one in batches}
-            try:
-                for done, answer in _arriving(asked):
-                    on_usage(answer.tokens)
-                    yield Part(done, answer.vectors)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+            while asked or (waiting and failure is None):
+                while waiting and failure is None and len(asked) < self._settings.concurrency:
+                    batch = waiting.popleft()
+                    asked[pool.submit(self._embedded, [texts[at] for at in batch])] = batch
+                for future in wait(asked, return_when=FIRST_COMPLETED).done:
+                    batch = asked.pop(future)
+                    failure = failure or future.exception()
+                    if future.exception() is None:
+                        answer = future.result()
+                        try:
+                            yield Part(batch, answer.vectors)  # kept first, then accounted for
+                        finally:
+                            on_usage(answer.tokens)
+        if failure is not None:
+            raise failure
 
     def _embedded(self, texts: Sequence[str]) -> _Answer:
         """The vectors of one call's texts, of length 1 and of the right dimension."""
@@ -213,23 +227,6 @@ class EndpointEmbedder:
         client = make_client(self._endpoint)
         weakref.finalize(self, client.close)
         return client
-
-
-def _arriving(asked: dict[Future[_Answer], range]) -> Iterator[tuple[range, _Answer]]:
-    """What comes, as it comes; after a failure only what is under way is waited for."""
-    failure: BaseException | None = None
-    for future in as_completed(asked):
-        if future.cancelled():
-            continue
-        error = future.exception()
-        if error is None:
-            yield asked[future], future.result()
-            continue
-        failure = failure or error
-        for other in asked:
-            other.cancel()
-    if failure is not None:
-        raise failure
 
 
 def _say_nothing(tokens: int) -> None:
