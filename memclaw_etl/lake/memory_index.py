@@ -17,25 +17,22 @@ from memclaw_etl.lake.memory_pin import MadeBy, check_pin, in_schema, made_by, p
 from memclaw_etl.lake.memory_races import CREATE_RACES, again
 from memclaw_etl.lake.memory_rows import (
     CREATED_AT,
+    UNSHOWN,
     UTC_TIME,
     VECTOR,
     Scope,
     in_list,
     quoted,
 )
+from memclaw_etl.lake.memory_search import Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memclaw_etl.lake.memory_table import LanceTable
 
 IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
 VECTOR_INDEX_ROWS = 50_000
 """Below this a flat scan is as fast as an IVF index (measured, DESIGN section 5)."""
-VECTOR_PROBES = 32
-"""Of sqrt(rows) partitions. At 99k real and perturbed vectors it found 0.985 of the nearest 20."""
 KEEP_VERSIONS = timedelta(hours=1)
 """Older versions go on `optimize`; must exceed the longest reader."""
 
@@ -57,8 +54,15 @@ class MemoryIndex:
     Reads see every commit that was made before them, by any process.
     """
 
-    def __init__(self, table: "LanceTable", *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        table: "LanceTable",
+        *,
+        newest: "Callable[[], LanceTable]",
+        clock: Callable[[], datetime],
+    ) -> None:
         self._table = table
+        self._newest = newest
         self._clock = clock
 
     @classmethod
@@ -84,7 +88,7 @@ class MemoryIndex:
         schema = pinned_schema(dimension=dimension, model_id=model_id, ledger_id=ledger_id)
         table = again(lambda: memory_table.open_or_create(uri, schema), races=CREATE_RACES)
         check_pin(table.schema, schema)
-        return cls(table, clock=clock)
+        return cls(table, newest=memory_table.newest(uri), clock=clock)
 
     @staticmethod
     def remake(
@@ -153,32 +157,9 @@ class MemoryIndex:
         _check_batch(rows, groups)
         return again(lambda: self._replace(rows, groups))
 
-    def full_text(
-        self, words: Sequence[str], *, scope: Scope, limit: int, columns: Sequence[str]
-    ) -> pa.Table:
-        """BM25 over `search_text`, best first, with `_score`; rows without any word are absent.
-
-        Args:
-            words: at least one; a word that is given twice weighs twice.
-            scope: whose rows.
-            limit: how many at most.
-            columns: what to give of each row.
-        """
-        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
-
-        asked = memory_table.words_query(words)
-        query = self._table.search(asked, query_type="fts").where(scope.predicate())
-        return query.limit(limit).select([*columns, "_score"]).to_arrow()
-
-    def nearest(
-        self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]
-    ) -> pa.Table:
-        """Nearest rows by cosine, best first, with `_distance` = 1 - similarity."""
-        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
-
-        query = memory_table.vector_query(self._table, vector)
-        query = query.distance_type("cosine").nprobes(VECTOR_PROBES).where(scope.predicate())
-        return query.limit(limit).select([*columns, "_distance"]).to_arrow()
+    def snapshot(self) -> Snapshot:
+        """The index as its last commit left it, for reads that belong together."""
+        return Snapshot(self._newest())
 
     def by_id(
         self, memory_ids: Collection[str], *, tenant_id: str, columns: Sequence[str]
@@ -265,8 +246,9 @@ class MemoryIndex:
         return query.to_arrow()
 
     def _columns(self, *, with_vectors: bool) -> list[str]:
-        """Column names, in schema order."""
-        return [name for name in self._table.schema.names if with_vectors or name != VECTOR]
+        """Column names, in schema order, without those that only recall reads."""
+        unshown = UNSHOWN - {VECTOR} if with_vectors else UNSHOWN
+        return [name for name in self._table.schema.names if name not in unshown]
 
 
 def _check_batch(rows: pa.Table, groups: Collection[str]) -> None:

@@ -4,16 +4,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from memclaw_etl.lake.memory_rows import CREATED_AT, MEMORY_FIELDS, UTC_TIME, VECTOR
+from memclaw_etl.lake.memory_rows import CREATED_AT, DOCUMENT, MEMORY_FIELDS, UTC_TIME, VECTOR
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
-from memclaw_etl.memories.wording import pairs, terms
+from memclaw_etl.memories.wording import bare, pairs, terms
 
 MEMORY_COLUMNS = tuple(field.name for field in fields(Memory))
 """What `memory_of` reads."""
@@ -26,6 +26,7 @@ _LISTS = (
     "importance_parts",
     "flags",
 )
+_TIMES = ("ts_valid_start", "ts_valid_end")
 
 
 def rows_of(
@@ -60,6 +61,24 @@ def memory_of(row: Mapping[str, Any]) -> Memory:
     values["evidence"] = tuple(
         (entry["node_id"], entry["epoch"], entry["seq"], entry["part"]) for entry in row["evidence"]
     )
+    return Memory(**values)
+
+
+def document_of(memory: Memory) -> str:
+    """Give a memory as JSON, for `memory_from`."""
+    return json.dumps(
+        asdict(memory), ensure_ascii=False, separators=(",", ":"), default=_in_document
+    )
+
+
+def memory_from(document: str) -> Memory:
+    """Give the memory that a `document_of` was made from."""
+    values = json.loads(document)
+    values.update({name: tuple(values[name]) for name in _LISTS})
+    values["evidence"] = tuple(map(tuple, values["evidence"]))
+    for name in _TIMES:
+        if values[name] is not None:
+            values[name] = datetime.fromisoformat(values[name])
     return Memory(**values)
 
 
@@ -106,7 +125,24 @@ def _row(memory: Memory) -> dict[str, object]:
     ]
     canonical = json.dumps(row, sort_keys=True, default=_canonical)
     row["row_hash"] = hashlib.sha1(canonical.encode(), usedforsecurity=False).hexdigest()
+    row["session_key"] = _key(memory.node_id, str(row["first_epoch"]), memory.session_id or "")
+    row["words_key"] = _key(bare(memory.content))
+    row[DOCUMENT] = document_of(memory)
     return row
+
+
+def _key(*parts: str) -> int:
+    """The same number for the same parts, and in practice for no others: 64 bits with a sign."""
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    digest = hashlib.sha1(text, usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _in_document(value: object) -> str:
+    """Times, exactly."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    raise TypeError(f"no place in a document for {type(value).__name__}")
 
 
 def _canonical(value: object) -> str:

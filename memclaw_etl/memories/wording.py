@@ -24,6 +24,11 @@ def terms(text: str) -> list[str]:
     return [_stem(word) for word in _WORD.findall(text.casefold()) if word not in FILLER]
 
 
+def bare(text: str) -> str:
+    """A text without what makes no difference to a reader: case, white space and punctuation."""
+    return " ".join(_WORD.findall(text.casefold()))
+
+
 def pairs(words: Sequence[str]) -> list[str]:
     """Each two words that stand beside each other, as one word."""
     return [f"{left}_{right}" for left, right in pairwise(words)]

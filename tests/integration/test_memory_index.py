@@ -140,7 +140,9 @@ def remade_rows(memories):
 
 def words_find(index):
     scope = memory_index.Scope(tenant_id="default")
-    return index.full_text(["memori"], scope=scope, limit=9, columns=["content"]).num_rows
+    return (
+        index.snapshot().full_text(["memori"], scope=scope, limit=9, columns=["content"]).num_rows
+    )
 
 
 @pytest.mark.parametrize("ledger_id", ["l1", "l2"])
@@ -188,7 +190,7 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     assert len(stored(reader)) == 400
     put(index, some(1, "new and not yet indexed"))
     scope = memory_index.Scope(tenant_id="default")
-    found = reader.full_text(["index"], scope=scope, limit=5, columns=["content"])
+    found = reader.snapshot().full_text(["index"], scope=scope, limit=5, columns=["content"])
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
 
 
@@ -206,7 +208,7 @@ def test_a_word_that_is_asked_twice_weighs_twice_indexed_or_not(tmp_path):
     put(index, some(3, "green apple"))
 
     def scores(words):
-        found = index.full_text(words, scope=scope, limit=50, columns=["memory_id"])
+        found = index.snapshot().full_text(words, scope=scope, limit=50, columns=["memory_id"])
         return dict(zip(found["memory_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
 
     once, twice = scores(["green", "appl"]), scores(["green", "appl", "green", "appl"])
