@@ -8,6 +8,7 @@ from memclaw_etl.memories.items import folded, text_hash
 LEAST_WORDS = 4
 """A shorter text inside of a longer one is no quotation: "we use Redis" may be said by anyone."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_MARK = re.compile(r"^\[(?:success|failure|partial)\] ")
 _EDGES = ".,;:!?\"'()[] "
 
 
@@ -16,20 +17,27 @@ def quotes(text: str, wording: str) -> bool:
     said, wanted = folded(text), folded(wording)
     if said == wanted:
         return True
-    core = wanted.strip(_EDGES)
+    core = core_of(wanted)
     if len(core.split()) < LEAST_WORDS:
         return False
     return re.search(rf"(?<!\w){re.escape(core)}(?!\w)", said) is not None
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """Hashes (`text_hash`) of a text, of its lines and of its sentences.
+def core_of(text: str) -> str:
+    """A text without what stands around its words: an outcome's mark, quotes, its full stop."""
+    return _MARK.sub("", text.strip()).strip(_EDGES)
 
-    By them a text is known again where nobody may keep it.
-    """
-    yield text_hash(text)
+
+def names_of(text: str) -> set[str]:
+    """Hashes (`text_hash`) by which a text is known again where nobody may keep it."""
+    return {text_hash(text), text_hash(core_of(text))}
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """The names of a text, and of its lines and sentences that are no short phrases."""
+    yield from names_of(text)
     lines = text.splitlines()
     parts = [*lines, *(part for line in lines for part in _SENTENCE_END.split(line))]
     for part in dict.fromkeys(parts):
-        if part.strip():
-            yield text_hash(part)
+        if len(part.split()) >= LEAST_WORDS:
+            yield from names_of(part)

@@ -7,7 +7,7 @@ from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.ledger import Stage, Window, nodes, pins, results, tombstones, windows
 from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import Item, text_hash
-from memclaw_etl.memories.quoting import quotes
+from memclaw_etl.memories.quoting import names_of, pieces_of, quotes
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.erase import events_that_say
@@ -47,9 +47,12 @@ def reach_of(bench: Bench, memory_id: str, *, tenant_id: str) -> Reach:
     if memory is not None:
         items = _items_of(bench, memory)
         identities |= {identity for item in items for identity in item.identities}
-        texts |= {text_hash(item.content) for item in items}
+        texts |= {name for item in items for name in names_of(item.content)}
     identities |= _events_saying(
-        bench, tenant_id, lambda text: text_hash(text) in texts, stages=[Stage.MERGED_REPORT]
+        bench,
+        tenant_id,
+        lambda text: not texts.isdisjoint(pieces_of(text)),
+        stages=[Stage.MERGED_REPORT],
     )
     return _with_windows(
         bench,

@@ -84,7 +84,6 @@ def test_a_memory_of_two_windows_stays_forgotten_and_is_erased_from_every_store(
     assert not [text for text in contents(home) if "redis" in text.casefold()]
     assert KEPT in contents(home)
     rebuild(home.bench)
-    home.bench.__dict__.pop("index")
     assert not [text for text in contents(home) if "redis" in text.casefold()]
     assert audit(home.bench) == []
 
@@ -95,7 +94,6 @@ def test_a_memory_of_two_windows_stays_forgotten_and_is_erased_from_every_store(
     assert erased.erased
     assert str(first) in erased.not_erased
     assert erased.answers_removed == 1
-    home.bench.__dict__.pop("index")
     assert KEPT in contents(home)
     assert audit(home.bench) == []
     lake = home.bench.settings.home
@@ -131,7 +129,6 @@ def test_decisions_are_listed_undone_and_survive_a_rebuild(home: Home):
 
     assert statuses() == {"active"}
     rebuild(home.bench)
-    home.bench.__dict__.pop("index")
     assert statuses() == {"active"}
     assert decided(home.bench, Grant(tenant_id="default"))[0].undone
     home.clock.move(seconds=1)
