@@ -6,18 +6,18 @@ import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 import dagster as dg
 
 from assets.partitions import ASKED_HERE, NO_RETRY_TAGS
-from memclaw_etl.errors import SurroundingsError
+from memclaw_etl.errors import BusyError, SurroundingsError
 from memclaw_etl.service import planning
 from memclaw_etl.service.planning import Batch, Watch
 from memclaw_etl.service.summary import RunSummary, summarise
-from memclaw_etl.service.upkeep import optimize_index
+from memclaw_etl.service.upkeep import keep_policies, optimize_index
 from memclaw_etl.settings import SourceSettings
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.spending import new_budget
@@ -146,6 +146,8 @@ def run_all(
     with open_instance(bench.settings.dagster_home) as instance:
         end_orphans(instance, bench)
         new_budget(bench)
+        with suppress(BusyError):  # whoever keeps it busy, or the hourly upkeep, does it
+            keep_policies(bench)
         while True:
             run_id = str(uuid.uuid4())
             asked = ask_for_owed(

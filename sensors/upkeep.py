@@ -7,7 +7,12 @@ import dagster as dg
 from assets.partitions import WINDOWS
 from assets.resources import Memclaw
 from memclaw_etl.errors import BusyError
-from memclaw_etl.service.upkeep import drop_orphan_files, forgettable_keys, optimize_index
+from memclaw_etl.service.upkeep import (
+    drop_orphan_files,
+    forgettable_keys,
+    keep_policies,
+    optimize_index,
+)
 from sensors.orphans import end_orphans
 
 KEEP_RUNS = timedelta(days=30)
@@ -26,6 +31,11 @@ def keep_up(context: dg.OpExecutionContext, memclaw: Memclaw) -> None:
     runs = _delete_old_runs(instance, now=datetime.now(UTC))
     files = drop_orphan_files(bench)
     try:
+        kept = keep_policies(bench)
+        context.log.info(
+            "%d windows follow new policies, %d cutoffs moved, %d memories changed",
+            kept.windows_governed, kept.cutoffs_moved, kept.memories_changed,
+        )  # fmt: skip
         optimize_index(bench)
     except BusyError as error:
         context.log.warning(str(error))

@@ -1,4 +1,4 @@
-"""`skip`, `retry`, `rebuild` and `remask`."""
+"""`skip`, `retry`, `delete`, `undelete`, `rebuild` and `remask`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memclaw_etl.cli.options import HomeOption, JsonOption, me, open_bench
+from memclaw_etl.cli.options import DEFAULT, HomeOption, JsonOption, TenantOption, me, open_bench
 from memclaw_etl.cli.show import errors, out, print_json
 
 if TYPE_CHECKING:
@@ -18,11 +18,17 @@ WindowArgument = Annotated[
     typer.Argument(metavar="WINDOW", help="A window's partition key, as the UI and `sql` show it."),
 ]
 
+MemoryArgument = Annotated[
+    str, typer.Argument(metavar="MEMORY_ID", help="As `recall` and `memories` show it.")
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command(rich_help_panel="Decide")(skip)
     app.command(rich_help_panel="Decide")(retry)
+    app.command(rich_help_panel="Decide")(delete)
+    app.command(rich_help_panel="Decide")(undelete)
     app.command(rich_help_panel="Decide")(rebuild)
     app.command(rich_help_panel="Decide")(remask)
 
@@ -48,6 +54,35 @@ def retry(window: WindowArgument, home: HomeOption = None) -> None:
 
     done = people.retry(open_bench(home), window, actor=me())
     out.print(f"{done.partition_key} is owed; the next run takes it", markup=False, soft_wrap=True)
+
+
+def delete(
+    memory_id: MemoryArgument,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is recorded.")],
+    tenant: TenantOption = DEFAULT,
+    home: HomeOption = None,
+) -> None:
+    """Take a memory away; `undelete` brings it back. `forget` is for good.
+
+    It is not recalled any more (`recall --status deleted` shows it), in no later run or rebuild.
+    """
+    from memclaw_etl.service import people
+
+    done = people.delete(open_bench(home), memory_id, tenant_id=tenant, reason=reason, actor=me())
+    out.print(f"{done.memory_id} is {done.status}", markup=False, soft_wrap=True)
+
+
+def undelete(
+    memory_id: MemoryArgument,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is recorded.")] = "",
+    tenant: TenantOption = DEFAULT,
+    home: HomeOption = None,
+) -> None:
+    """Bring a deleted memory back, as it would be had it never been deleted."""
+    from memclaw_etl.service import people
+
+    done = people.undelete(open_bench(home), memory_id, tenant_id=tenant, reason=reason, actor=me())
+    out.print(f"{done.memory_id} is {done.status}", markup=False, soft_wrap=True)
 
 
 def rebuild(home: HomeOption = None) -> None:

@@ -18,12 +18,25 @@ HALF_LIFE_DAYS = {
 """By memory type, as the public service has them (A5 of its protocol)."""
 _OTHER_HALF_LIFE_DAYS = 90.0
 _SOURCE = {
-    "preference": 1.0, "decision": 0.8, "task": 0.6, "outcome": 0.6, "fact": 0.5, "episode": 0.35,
+    "rule": 0.9, "preference": 0.85, "decision": 0.75, "insight": 0.65, "task": 0.6,
+    "outcome": 0.6, "plan": 0.55, "fact": 0.5, "action": 0.4, "episode": 0.35,
 }  # fmt: skip
-"""What the user corrects and wants weighs most, chatter least."""
-_RAW_SOURCE = 0.2
+"""What the user wants weighs most, what merely happened least."""
+_CORRECTION = 1.0
+"""A wish or choice that sets another one aside: a person said that it was wrong."""
+_CHATTER = 0.2
+"""A message as it stands: nothing says that it matters."""
 _WEIGHTS = (0.55, 0.25, 0.2)
 """Of source, structure and novelty."""
+_REASON = re.compile(
+    r"\bWhy:|\b(?:because|since|so that|in order to|due to|weil|damit|wegen|parce que|porque)\b",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(
+    r"\binstead\b|\brather than\b|\bnot .{1,40} but\b|\bstatt\b|\bau lieu d|\ben lugar de\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"\d")
 
 _FILE = re.compile(r"(?<![\w/:@])(?:[\w.~-]*/)*[\w-]+\.[a-z][a-z0-9]{0,4}\b(?![(/@])")
 _PATH = re.compile(r"(?<![\w/:@])(?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]+")
@@ -96,22 +109,34 @@ def retrieval_hint(memory_type: str, content: str) -> str:
     return f"{memory_type} about {', '.join([*named[:3], *tags(content)])}".rstrip()
 
 
-def importance(item: Item, *, related_before: int) -> Importance:
+def importance(item: Item, *, related_before: int, replaces: bool = False) -> Importance:
     """How much a statement matters.
 
     Args:
         item: the oldest item of the memory.
-        related_before: how many related memories of its scope are older.
+        related_before: how many related memories of its scope are older: what was said before in
+            other words is no news.
+        replaces: whether it took the place of another memory.
     """
     content = item.content
-    signs = ("Why:" in content, "(instead of:" in content, any(map(str.isdigit, content)))
-    is_raw = item.interviewer == "verbatim"
+    signs = (_REASON, _ALTERNATIVE, _FIGURE)
     return Importance(
-        source=_RAW_SOURCE if is_raw else _SOURCE.get(item.memory_type, _SOURCE["fact"]),
-        structure=0.0 if is_raw else round(sum(signs) / len(signs), 4),
+        source=_source(item, replaces=replaces),
+        structure=round(sum(bool(one.search(content)) for one in signs) / len(signs), 4),
         novelty=round(1 / (1 + related_before), 4),
         hint=HINT_MAX * min(max(item.hint, 0), 1),
     )
+
+
+def _source(item: Item, *, replaces: bool) -> float:
+    """What the kind of statement weighs, and who made it."""
+    if item.interviewer == "verbatim":
+        return _CHATTER
+    is_wish = item.memory_type in {"preference", "decision", "rule"}
+    is_aside = bool(_ALTERNATIVE.search(item.content))
+    if item.memory_type == "preference" and (replaces or is_aside):
+        return _CORRECTION
+    return min(_CORRECTION, _SOURCE[item.memory_type] + (0.1 if is_wish and replaces else 0.0))
 
 
 def recency(memory_type: str, age_days: float) -> float:

@@ -6,6 +6,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from memclaw_etl.errors import InvariantError
+from memclaw_etl.memories.types import STORED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,17 @@ class Item:
     """What the interviewer thinks of its importance: 1 high, 0 normal."""
     identities: tuple[str, ...] = ()
     """Identities of the events of its evidence: what a tombstone names, in any copy of a trail."""
+    said_hash: str = ""
+    """`text_hash` of what was said, where a policy masked it: tombstones know it by that. It is
+    never stored."""
 
     def __post_init__(self) -> None:
-        """Refuse a naive time: it would be ordered by the machine's zone."""
+        """Refuse a type that no memory has, and a naive time: the machine's zone would order it."""
+        if self.memory_type not in STORED:
+            raise InvariantError(
+                f"item {self.item_id}: memory type {self.memory_type!r}, expected one of"
+                f" {', '.join(STORED)}"
+            )
         for name, ts in (("ts_start", self.ts_start), ("ts_end", self.ts_end)):
             if ts is not None and ts.tzinfo is None:
                 raise InvariantError(f"item {self.item_id}: {name} must be an aware datetime")

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from memclaw_etl.memories import enrich
-from memclaw_etl.memories.items import Item, folded, group_key, scope_of, text_hash
+from memclaw_etl.memories.items import Item, folded, group_key, scope_of
 from memclaw_etl.memories.relate import Edge, Kind, Said, edges
+from memclaw_etl.memories.rulings import NO_RULINGS, Rulings
 
 Evidence = tuple[str, int, int, int]
 """(node_id, epoch, seq, part) of one event."""
 
-ACTIVE, SUPERSEDED = "active", "superseded"
 VERBATIM = "verbatim"
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
@@ -26,7 +26,8 @@ class Memory:
     Wording and provenance (fleet, node, agent, session, section, title, interviewer, versions) are
     those of the oldest item; evidence, item ids and window keys are united over all items and
     sorted. `ts_valid_start` is the earliest and `ts_valid_end` the latest event time, if known.
-    A memory that another one superseded was valid until that one began.
+    A memory that another one superseded was valid until that one began; `status` is one of
+    `rulings.Status`, and a deleted memory still says what took its place.
     """
 
     memory_id: str
@@ -85,30 +86,6 @@ class Memory:
         return min(own, default=(0, 0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rulings:
-    """What people have decided about one ledger's memories. Empty: nothing."""
-
-    apart: frozenset[str] = frozenset()
-    """Ids of relations (`Edge.edge_id`) that a person undid: such statements stand side by side."""
-    forgotten_events: frozenset[tuple[str, str]] = frozenset()
-    """(tenant_id, identity of an event) whose statements must not come back in any wording."""
-    forgotten_texts: frozenset[tuple[str, str]] = frozenset()
-    """(tenant_id, `text_hash`) of statements that must not come back from any event."""
-
-    def forgets(self, item: Item) -> bool:
-        """Whether a tombstone lies over what the item rests on or says."""
-        if not (self.forgotten_events or self.forgotten_texts):
-            return False
-        tenant = item.tenant_id
-        return (tenant, text_hash(item.content)) in self.forgotten_texts or any(
-            (tenant, identity) in self.forgotten_events for identity in item.identities
-        )
-
-
-NO_RULINGS = Rulings()
-
-
 def resolve(items: Iterable[Item], rulings: Rulings = NO_RULINGS) -> list[Memory]:
     """Give the memories that a set of items makes, ordered by group key and id.
 
@@ -130,7 +107,7 @@ def resolve(items: Iterable[Item], rulings: Rulings = NO_RULINGS) -> list[Memory
     memories = [
         memory
         for component in _components(sorted(groups), links)
-        for memory in _live(chain.from_iterable(groups[key] for key in component), links)
+        for memory in _live(chain.from_iterable(groups[key] for key in component), links, rulings)
     ]
     return sorted(memories, key=lambda memory: (memory.group_key, memory.memory_id))
 
@@ -187,12 +164,12 @@ class _Draft:
     until: datetime | None = None
 
 
-def _live(items: Iterable[Item], links: _Links) -> list[Memory]:
+def _live(items: Iterable[Item], links: _Links, rulings: Rulings) -> list[Memory]:
     """The memories of one component."""
     drafts: list[_Draft] = []
     for item in sorted(items, key=_age):
         _take_in(item, drafts, links)
-    return [_memory(draft, related_before=place) for place, draft in enumerate(drafts)]
+    return [_memory(draft, rulings, related_before=place) for place, draft in enumerate(drafts)]
 
 
 def _take_in(item: Item, drafts: list[_Draft], links: _Links) -> None:
@@ -222,15 +199,18 @@ def _kinds(near: Mapping[str, Edge], draft: _Draft) -> set[str]:
     return {near[key].kind for key in draft.keys if key in near}
 
 
-def _memory(draft: _Draft, *, related_before: int) -> Memory:
+def _memory(draft: _Draft, rulings: Rulings, *, related_before: int) -> Memory:
     """Join the items of one draft; the first one is the oldest."""
     oldest, ordered = draft.items[0], draft.items
     times = [ts for item in ordered for ts in (item.ts_start, item.ts_end) if ts is not None]
     evidence = {
         (item.node_id, item.epoch, seq, part) for item in ordered for seq, part in item.evidence
     }
-    successor = draft.successor
-    matters = enrich.importance(oldest, related_before=related_before)
+    successor, ended = draft.successor, max(times, default=None)
+    matters = enrich.importance(
+        oldest, related_before=related_before, replaces=bool(draft.replaced)
+    )
+    status = rulings.status_of(oldest, draft.keys, ended=ended, is_replaced=successor is not None)
     return Memory(
         memory_id=memory_id_for(oldest),
         group_key=group_key(oldest),
@@ -247,8 +227,8 @@ def _memory(draft: _Draft, *, related_before: int) -> Memory:
         item_ids=tuple(sorted({item.item_id for item in ordered})),
         evidence=tuple(sorted(evidence)),
         ts_valid_start=min(times, default=None),
-        ts_valid_end=draft.until if successor else max(times, default=None),
-        status=SUPERSEDED if successor else ACTIVE,
+        ts_valid_end=draft.until if successor else ended,
+        status=str(status),
         interviewer=oldest.interviewer,
         prompt_version=oldest.prompt_version,
         model=oldest.model,
@@ -278,9 +258,12 @@ def memory_id_for(oldest: Item) -> str:
     """Id of a memory, from its oldest item.
 
     Type and namespace are part of it, since a window may say the same words in two sections: those
-    items share an id, but they are two memories.
+    items share an id, but they are two memories. So is a later epoch: its windows may have the
+    same range as an earlier one's, and attempt ids know no epochs.
     """
     identity = f"{oldest.item_id}:{oldest.memory_type}:{oldest.namespace}"
+    if oldest.epoch:
+        identity += f":{oldest.epoch}"
     return "mem_" + hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
 
 

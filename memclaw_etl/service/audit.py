@@ -11,6 +11,7 @@ from memclaw_etl.memories.resolve import Memory, resolve
 from memclaw_etl.service.audit_forgotten import given_up, recalled_though_forgotten
 from memclaw_etl.service.checks import Finding, leaks, ungrounded, wrong_watermarks
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.govern_again import governed_otherwise, tenants_of
 from memclaw_etl.stages.remember import live_items, rulings
 
 _FILE_STAGES = (Stage.MASKED_CHUNKS, Stage.MINI_REPORTS, Stage.MERGED_REPORT)
@@ -42,8 +43,19 @@ def audit(bench: Bench) -> list[Finding]:
     findings += given_up(bench, known, readable)
     findings += ungrounded(bench, readable)
     findings += _unfinished_commits(bench, known)
-    findings += _could_not_compare(unreadable) if unreadable else _wrong_index(bench)
-    return findings
+    waiting = list(_other_policies(bench))
+    if not unreadable and not waiting:
+        findings += _wrong_index(bench)
+    return findings + waiting + list(_could_not_compare(unreadable))
+
+
+def _other_policies(bench: Bench) -> Iterator[Finding]:
+    """Tenants whose memories were chosen by other policies than the settings name now."""
+    for tenant_id in tenants_of(bench):
+        count = len(governed_otherwise(bench, tenant_id))
+        if count:
+            message = f"{count} windows wait for today's policies; the next `run` applies them"
+            yield Finding("policies_applied", tenant_id, message)
 
 
 def _damaged_files(bench: Bench) -> Iterator[tuple[StageFile, str]]:
@@ -61,8 +73,9 @@ def _damaged_files(bench: Bench) -> Iterator[tuple[StageFile, str]]:
 
 def _could_not_compare(unreadable: Collection[str]) -> Iterator[Finding]:
     """What the index must hold follows from all items; without some of them it is not known."""
-    message = f"could not be compared: files of {len(unreadable)} windows are damaged"
-    yield Finding("index_matches_items", "index", message)
+    if unreadable:
+        message = f"could not be compared: files of {len(unreadable)} windows are damaged"
+        yield Finding("index_matches_items", "index", message)
 
 
 def _unfinished_commits(bench: Bench, known: Sequence[Window]) -> Iterator[Finding]:

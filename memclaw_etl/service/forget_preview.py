@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from memclaw_etl.lake.ledger import Stage, results, statements
 from memclaw_etl.memories.items import text_hash
-from memclaw_etl.memories.resolve import Memory, Rulings, resolve
+from memclaw_etl.memories.resolve import Memory, resolve
 from memclaw_etl.memories.rows import memory_of
+from memclaw_etl.memories.rulings import Rulings
 from memclaw_etl.service.reach import Reach, reach_of, reach_of_quotations, trails_of
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.erase import plan_erasure

@@ -1,8 +1,29 @@
-"""What people decide about windows."""
+"""What people decide about windows and memories."""
+
+import uuid
+
+from sqlalchemy import Connection
 
 from memclaw_etl.errors import UnknownWindowError, UsageError
-from memclaw_etl.lake.ledger import Window, WindowState, batches, decisions, leases, windows
+from memclaw_etl.lake.ledger import (
+    Stage,
+    Window,
+    WindowState,
+    batches,
+    decisions,
+    governance,
+    leases,
+    results,
+    windows,
+)
+from memclaw_etl.memories.catalogue import memory_by_id
+from memclaw_etl.memories.items import group_key
+from memclaw_etl.memories.resolve import Memory
+from memclaw_etl.memories.rulings import Status
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.governing import governed
+from memclaw_etl.stages.merge import read_items
+from memclaw_etl.stages.remember import remember
 from memclaw_etl.windows import keys
 
 
@@ -67,3 +88,80 @@ def pause_batch(bench: Bench, batch_id: str, *, actor: str) -> list[str]:
                 tx, window, action="pause", reason="run cancelled", actor=actor, now=now
             )
     return paused
+
+
+def delete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor: str) -> Memory:
+    """Take a memory away, and give it as it is then; `undelete` brings it back.
+
+    The row stays with status `deleted`. It holds for what the memory says now, in all its wordings:
+    whoever says that again, in any run or rebuild, adds to a deleted memory.
+
+    Raises:
+        UsageError: no reason was given, or the tenant has no such memory that is not deleted.
+        BusyError: a run kept writing memories; what was decided is kept, the next run applies it.
+    """
+    if not reason.strip():
+        raise UsageError("say why with --reason: it is recorded with your decision")
+    memory = _memory(bench, memory_id, tenant_id=tenant_id)
+    if memory.status == Status.DELETED:
+        raise UsageError(f"{memory_id} is deleted already")
+    groups = _groups_of(bench, memory)
+    with bench.ledger.write() as tx:
+        governance.delete_groups(tx, groups, tenant_id=tenant_id, memory_id=memory_id)
+        governance.record(
+            tx, memory_id, action=governance.DELETE, tenant_id=tenant_id, reason=reason,
+            actor=actor, now=bench.ledger.now(),
+        )  # fmt: skip
+        touched = _touched(tx, memory)
+    remember(bench, touched, run_id=f"delete-{uuid.uuid4().hex}", batch_id=None)
+    return _memory(bench, memory_id, tenant_id=tenant_id)
+
+
+def undelete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor: str) -> Memory:
+    """Bring a deleted memory back, and give it as it is then.
+
+    Raises:
+        UsageError: the tenant has no such memory, or it is not deleted.
+        BusyError: a run kept writing memories; what was decided is kept, the next run applies it.
+    """
+    memory = _memory(bench, memory_id, tenant_id=tenant_id)
+    if memory.status != Status.DELETED:
+        raise UsageError(f"{memory_id} is {memory.status} and was not deleted")
+    groups = _groups_of(bench, memory)
+    with bench.ledger.write() as tx:
+        governance.restore_groups(tx, groups, tenant_id=tenant_id, memory_id=memory_id)
+        governance.record(
+            tx, memory_id, action=governance.UNDELETE, tenant_id=tenant_id, reason=reason,
+            actor=actor, now=bench.ledger.now(),
+        )  # fmt: skip
+        touched = _touched(tx, memory)
+    remember(bench, touched, run_id=f"undelete-{uuid.uuid4().hex}", batch_id=None)
+    return _memory(bench, memory_id, tenant_id=tenant_id)
+
+
+def _memory(bench: Bench, memory_id: str, *, tenant_id: str) -> Memory:
+    memory = memory_by_id(bench.index, memory_id, tenant_id=tenant_id)
+    if memory is None:
+        raise UsageError(f"there is no memory {memory_id}; `memclaw-etl memories` lists them")
+    return memory
+
+
+def _groups_of(bench: Bench, memory: Memory) -> set[str]:
+    """Group keys of everything that a memory says."""
+    with bench.ledger.read() as tx:
+        ids = [window.window_id for window in windows.by_keys(tx, memory.window_keys)]
+        files = results.current(tx, ids, Stage.MERGED_REPORT)
+    return {memory.group_key} | {
+        group_key(item)
+        for file in files.values()
+        for item in governed(bench, read_items(bench, file))
+        if item.item_id in memory.item_ids
+        and (item.memory_type, item.namespace) == (memory.memory_type, memory.namespace)
+    }
+
+
+def _touched(tx: Connection, memory: Memory) -> list[Window]:
+    """The windows of a memory, with all their groups to be resolved again."""
+    found = windows.by_keys(tx, memory.window_keys)
+    results.touch(tx, [window.window_id for window in found])
+    return found

@@ -11,6 +11,7 @@ from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.memories.resolve import resolve
 from memclaw_etl.memories.rows import rows_of
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.govern_again import govern_again, tenants_of
 from memclaw_etl.stages.relate import relate_anew
 from memclaw_etl.stages.remember import born, live_items, rulings, whole_index
 
@@ -30,6 +31,8 @@ def rebuild(bench: Bench, *, on_groups: OnGroups | None = None) -> int:
     """
     run_id = f"rebuild-{uuid.uuid4().hex}"
     with whole_index(bench, run_id=run_id):
+        for tenant_id in tenants_of(bench):
+            govern_again(bench, tenant_id, run_id=run_id)
         with bench.ledger.read() as tx:
             groups = results.all_groups(tx)
         for some in _slices(groups):

@@ -25,7 +25,6 @@ from memclaw_etl.lake.ledger import (
     results,
     texts,
     unfinished,
-    windows,
 )
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.lake.stage_files import window_id_in
@@ -34,11 +33,9 @@ from memclaw_etl.stages.answers import masked_answer
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.remask import Remasked, due_files, remask_window
-from memclaw_etl.stages.remember import remember, whole_index
+from memclaw_etl.stages.remember import WINDOWS_A_COMMIT, remember_waiting, whole_index
 
 LEASE = "remask"
-WINDOWS_A_COMMIT = 200
-"""So many windows are resolved into the index together."""
 
 OnWindow = Callable[[int, int], None]
 
@@ -94,7 +91,9 @@ def alone(bench: Bench, run_id: str) -> Iterator[None]:
         leases.drop_dead(tx, now=now)
         lease_s = bench.settings.limits.lease_s
         if not leases.acquire(tx, [LEASE], holder=holder, now=now, lease_s=lease_s):
-            raise BusyError("another remask works on this home", resource="remask")
+            raise BusyError(
+                "a remask, an erasure or a reembed works on this home", resource="remask"
+            )
     try:
         with heartbeat(bench, holder):
             yield
@@ -113,7 +112,7 @@ def _remask_windows(
         with bench.ledger.write() as tx:
             unfinished.begin(tx, unfinished.REMASK)
     done = Remasked()
-    report.memories_changed += _resolve(bench, run_id=run_id)
+    report.memories_changed += remember_waiting(bench, run_id=run_id)
     for number, window in enumerate(due, start=1):
         if lease_window(bench, window, run_id=run_id):
             done.add(remask_window(bench, window, run_id=run_id))
@@ -122,7 +121,7 @@ def _remask_windows(
         if on_window is not None:
             on_window(number, len(due))
         if number % WINDOWS_A_COMMIT == 0 or number == len(due):
-            report.memories_changed += _resolve(bench, run_id=run_id)
+            report.memories_changed += remember_waiting(bench, run_id=run_id)
     return done
 
 
@@ -140,21 +139,6 @@ def lease_window(bench: Bench, window: Window, *, run_id: str) -> bool:
         leases.drop_dead(tx, now=now)
         lease_s = bench.settings.limits.lease_s
         return bool(leases.acquire(tx, [name], holder=holder, now=now, lease_s=lease_s))
-
-
-def _resolve(bench: Bench, *, run_id: str) -> int:
-    """Bring the index in line with changed items of windows that were in it; rows that changed.
-
-    Vectors are made anew only where a content changed.
-    """
-    with bench.ledger.read() as tx:
-        waiting = windows.by_ids(tx, results.windows_to_resolve(tx))
-    changed = 0
-    for start in range(0, len(waiting), WINDOWS_A_COMMIT):
-        some = waiting[start : start + WINDOWS_A_COMMIT]
-        totals = remember(bench, some, run_id=run_id, batch_id=None).totals
-        changed += sum(totals.get(name, 0) for name in ("added", "updated", "deleted"))
-    return changed
 
 
 def _remask_answers(bench: Bench) -> int:
@@ -212,6 +196,7 @@ def remove_old_rows(bench: Bench, *, run_id: str, is_last: bool) -> None:
         return
     with whole_index(bench, run_id=run_id):
         MemoryIndex.rewrite(bench.index_uri)
+        bench.vectors.clear()
         bench.open_index().optimize(keep_versions=timedelta(milliseconds=1))
     texts.wipe(bench.ledger)
     if is_last:

@@ -1,16 +1,19 @@
-"""Upkeep: what may be forgotten without losing anything, and keeping the index fast."""
+"""Upkeep: what may be forgotten without losing anything, policies, and keeping the index fast."""
 
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memclaw_etl.lake.ledger import Holder, Window, WindowState, results, windows
+from memclaw_etl.lake.ledger import Holder, Window, WindowState, governance, results, windows
+from memclaw_etl.memories.retention import moved_cutoffs
 from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.govern_again import govern_again, tenants_of
 from memclaw_etl.stages.heartbeat import heartbeat
-from memclaw_etl.stages.remember import only_writer
+from memclaw_etl.stages.remember import only_writer, remember_waiting
 
 ORPHAN_AGE_S = 24 * 3600.0
 """A stage file that the ledger does not name is left alone for this long: its run may be alive."""
@@ -62,6 +65,50 @@ def drop_orphan_files(bench: Bench, *, clock: Callable[[], float] = time.time) -
             file.unlink(missing_ok=True)
             dropped += 1
     return dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What policies and retention changed."""
+
+    windows_governed: int
+    """Their live items were chosen by other policies than today's."""
+    cutoffs_moved: int
+    memories_changed: int
+
+
+def keep_policies(bench: Bench) -> Kept:
+    """Bring memories in line with today's policies, and let expire what is old enough.
+
+    No model is asked. Nothing to do costs a few queries. Stopped anywhere, the next call goes on:
+    the ledger knows which windows still wait.
+
+    Raises:
+        BusyError: a run kept writing memories; the next call does it.
+    """
+    run_id = f"policies-{uuid.uuid4().hex}"
+    with heartbeat(bench, Holder.here(run_id)):
+        tenants = tenants_of(bench)
+        governed = sum(govern_again(bench, one, run_id=run_id) for one in tenants)
+        moved = _move_cutoffs(bench, tenants)
+        changed = remember_waiting(bench, run_id=run_id)
+    return Kept(windows_governed=governed, cutoffs_moved=moved, memories_changed=changed)
+
+
+def _move_cutoffs(bench: Bench, tenants: Sequence[str]) -> int:
+    """Store how far retention reaches now, and touch what lies between; how many cutoffs moved."""
+    rules = {one: bench.settings.retention_of(one) for one in tenants}
+    if not any(rules.values()):
+        return 0
+    with bench.ledger.write() as tx:
+        stored = governance.cutoffs(tx)
+        moved = moved_cutoffs(stored, rules, now=bench.ledger.now())
+        governance.move_cutoffs(tx, moved)
+        for (tenant_id, memory_type), cutoff in moved.items():
+            before = stored.get((tenant_id, memory_type))
+            ids = governance.windows_between(tx, tenant_id, after=before, before=cutoff)
+            results.touch(tx, ids)
+    return len(moved)
 
 
 def optimize_index(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from memclaw_etl.memories.items import Item, text_hash
 from memclaw_etl.stages import merge
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import write
+from memclaw_etl.stages.governing import choose_items, keep_items
 from memclaw_etl.stages.remask import files_of, with_hashes
 from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
@@ -86,7 +87,7 @@ def erase_from_window(bench: Bench, window: Window, erasure: Erasure, *, run_id:
         for file in hashed.values():
             results.set_current(tx, file)
         if erasure.items is not None:
-            results.replace_items(tx, window.window_id, merge.live_rows(erasure.items))
+            keep_items(tx, window, choose_items(bench, window, erasure.items))
     return len(erasure.changed)
 
 

@@ -16,9 +16,12 @@ from memclaw_etl.interview.report import MergedReport, MiniReport, ReportItem, U
 from memclaw_etl.lake.frames import ITEMS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, results
 from memclaw_etl.masking import MaskSession
-from memclaw_etl.memories.items import Item, group_key, item_id_for, scope_of
+from memclaw_etl.memories.embeddings import open_embedder
+from memclaw_etl.memories.items import Item, group_key, item_id_for
+from memclaw_etl.memories.types import fold
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import input_of, stands, unchanged, write
+from memclaw_etl.stages.governing import choose_items, keep_items
 from memclaw_etl.stages.interview import read_reports
 from memclaw_etl.stages.left_out import left_out
 from memclaw_etl.stages.report import Done
@@ -105,7 +108,7 @@ def _merged(
         reports,
         max_per_section=interviewer.max_per_section,
         near_overlap=interviewer.near_overlap,
-        meaning=Meaning(bench.embedder.embed, near) if several and near is not None else None,
+        meaning=Meaning(open_embedder().embed, near) if several and near is not None else None,
     )
     return merged.model_copy(update={"joined": merged.joined + joined}), usage
 
@@ -212,9 +215,10 @@ def _store(
         bench, window, Stage.MERGED_REPORT, frame_of(items, window), ITEMS,
         input_hash=input_hash, counts=counts,
     )  # fmt: skip
+    chosen = choose_items(bench, window, items)
     with bench.ledger.write() as tx:
         results.set_current(tx, file)
-        results.replace_items(tx, window.window_id, live_rows(items))
+        keep_items(tx, window, chosen)
     return Done(
         window=window, counts=counts, path=file.path, content_hash=file.content_hash,
         unchanged=False,
@@ -226,24 +230,13 @@ def frame_of(items: Sequence[Item], window: Window) -> pl.DataFrame:
     return pl.DataFrame([_row(item, window) for item in items], schema=ITEMS)
 
 
-def live_rows(items: Sequence[Item]) -> list[dict[str, str]]:
-    """What the ledger keeps of live items."""
-    return [
-        {
-            "item_id": item.item_id,
-            "group_key": group_key(item),
-            "scope": scope_of(item),
-        }
-        for item in items
-    ]
-
-
 def _row(item: Item, window: Window) -> dict[str, object]:
     row = asdict(item)
     row["window_id"] = window.window_id
     row["evidence"] = [{"seq": seq, "part": part} for seq, part in item.evidence]
     row["flags"] = list(item.flags)
     row["identities"] = list(item.identities)
+    del row["said_hash"]
     return row
 
 
@@ -262,6 +255,7 @@ def items_in(frame: pl.DataFrame) -> list[Item]:
         row["nearby"] = row.get("nearby") or ""
         row["source_kind"] = row.get("source_kind") or ""
         row["hint"] = row.get("hint") or 0
+        row["memory_type"] = str(fold(row["memory_type"]))
         row["identities"] = tuple(row.get("identities") or ())
         items.append(Item(**row))
     return items

@@ -26,6 +26,7 @@ from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.stages import interview, mask, merge
 from memclaw_etl.stages.bench import Bench, namespace_of
 from memclaw_etl.stages.files import write
+from memclaw_etl.stages.governing import choose_items, keep_items
 from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
 
@@ -111,7 +112,7 @@ def remask_window(bench: Bench, window: Window, *, run_id: str) -> Remasked:
         for file in hashed.values():
             results.set_current(tx, file)
         if work.items is not None:
-            results.replace_items(tx, window.window_id, merge.live_rows(work.items))
+            keep_items(tx, window, choose_items(bench, window, work.items))
         leases.release(tx, [lease], run_id=run_id)
     return work.done
 

@@ -16,28 +16,35 @@ from memclaw_etl.lake.ledger import (
     StageFile,
     Window,
     batches,
+    governance,
     leases,
     results,
     statements,
     tombstones,
 )
 from memclaw_etl.lake.ledger import windows as window_table
+from memclaw_etl.memories.govern import fingerprint
 from memclaw_etl.memories.items import Item, group_key
 from memclaw_etl.memories.publish import publish
-from memclaw_etl.memories.resolve import Memory, Rulings, resolve
+from memclaw_etl.memories.resolve import Memory, resolve
+from memclaw_etl.memories.rulings import Rulings
 from memclaw_etl.stages import failures
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, unchanged
+from memclaw_etl.stages.govern_again import govern_again
+from memclaw_etl.stages.governing import governed
 from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.merge import read_items
 from memclaw_etl.stages.relate import relate
 from memclaw_etl.stages.report import Done, StageReport
 
-RESOLVE_VERSION = "3"
+RESOLVE_VERSION = "4"
 INDEX_LEASE = "index"
 """Held by who rewrites the whole index; nobody writes to any scope then."""
 SCOPE_LEASE = "scope:"
 SCOPE_WAIT_S = 120.0
+WINDOWS_A_COMMIT = 200
+"""So many windows that wait are resolved into the index together."""
 _POLL_S = 0.2
 
 
@@ -53,6 +60,8 @@ def remember(
         BusyError: another run kept writing to the same scope for `SCOPE_WAIT_S`.
     """
     report = StageReport(Stage.MEMORIES)
+    for tenant_id in sorted({window.tenant_id for window in windows}):
+        govern_again(bench, tenant_id, run_id=run_id)
     ready = _ready(bench, windows, report, run_id=run_id)
     due = [window for window, file, before in ready if not _is_done(bench, window, file, before)]
     with bench.ledger.read() as tx:
@@ -65,13 +74,42 @@ def remember(
                     report.done.append(_mark(tx, bench, window, file))
                 else:
                     report.done.append(unchanged(window, before))
-            results.clear_touched(tx, [window.window_id for window in due])
+            results.clear_touched(tx, _as_they_were(tx, ready, due))
             if batch_id is not None:
                 batches.add_counts(tx, batch_id, report.totals)
     return report
 
 
+def remember_waiting(bench: Bench, *, run_id: str) -> int:
+    """Resolve what was touched since its windows were resolved; how many rows changed.
+
+    Raises:
+        BusyError: another run kept writing to the same scope for `SCOPE_WAIT_S`.
+    """
+    with bench.ledger.read() as tx:
+        waiting = window_table.by_ids(tx, results.windows_to_resolve(tx))
+    changed = 0
+    for start in range(0, len(waiting), WINDOWS_A_COMMIT):
+        some = waiting[start : start + WINDOWS_A_COMMIT]
+        totals = remember(bench, some, run_id=run_id, batch_id=None).totals
+        changed += sum(totals.get(name, 0) for name in ("added", "updated", "deleted"))
+    return changed
+
+
 _Ready = tuple[Window, StageFile, StageFile | None]
+
+
+def _as_they_were(tx: Connection, ready: Sequence[_Ready], due: Sequence[Window]) -> list[str]:
+    """Due windows whose items are still those that were resolved.
+
+    Another run may have stored others meanwhile; what it touched waits for whoever resolves next.
+    """
+    now = results.current(tx, [window.window_id for window in due], Stage.MERGED_REPORT)
+    return [
+        window.window_id
+        for window, file, _ in ready
+        if window.window_id in now and now[window.window_id].path == file.path
+    ]
 
 
 def _ready(
@@ -97,13 +135,14 @@ def _ready(
     return ready
 
 
-def _input_hash(bench: Bench, file: StageFile) -> str:
-    parts = (RESOLVE_VERSION, file.content_hash, bench.embedder.model_id)
+def _input_hash(bench: Bench, window: Window, file: StageFile) -> str:
+    policies = fingerprint(bench.settings.policies_of(window.tenant_id))
+    parts = (RESOLVE_VERSION, file.content_hash, bench.embedder.model_id, policies)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _is_done(bench: Bench, window: Window, file: StageFile, before: StageFile | None) -> bool:
-    if before is None or before.input_hash != _input_hash(bench, file):
+    if before is None or before.input_hash != _input_hash(bench, window, file):
         return False
     with bench.ledger.read() as tx:
         return not results.touched(tx, [window.window_id])
@@ -131,11 +170,16 @@ def _publish(bench: Bench, groups: Collection[str]) -> dict[str, int]:
 
 
 def rulings(bench: Bench) -> Rulings:
-    """What people have decided about memories."""
+    """What people and retention have decided about memories."""
     with bench.ledger.read() as tx:
         under = tombstones.forgotten(tx)
-        apart = tombstones.undone(tx)
-    return Rulings(apart=apart, forgotten_events=under.events, forgotten_texts=under.texts)
+        return Rulings(
+            apart=tombstones.undone(tx),
+            forgotten_events=under.events,
+            forgotten_texts=under.texts,
+            deleted=governance.deleted(tx),
+            cutoffs=governance.cutoffs(tx),
+        )
 
 
 def born(bench: Bench, memories: Sequence[Memory]) -> dict[str, datetime]:
@@ -150,24 +194,30 @@ def born(bench: Bench, memories: Sequence[Memory]) -> dict[str, datetime]:
 
 
 def live_items(bench: Bench, groups: Collection[str]) -> Iterator[Item]:
-    """Every live item of the groups, from the files that the ledger names."""
+    """Every live item of the groups, from the files that the ledger names, under the policies."""
     with bench.ledger.read() as tx:
         window_ids = results.windows_of_groups(tx, sorted(groups))
         files = results.current(tx, window_ids, Stage.MERGED_REPORT)
     for window_id in window_ids:
         yield from (
-            item for item in read_items(bench, files[window_id]) if group_key(item) in groups
+            item
+            for item in governed(bench, read_items(bench, files[window_id]))
+            if group_key(item) in groups
         )
 
 
 def _mark(tx: Connection, bench: Bench, window: Window, file: StageFile) -> Done:
     """Note in the ledger that the index holds what the window's items say."""
-    counts = {"items": file.row_count, "embedding_model": bench.embedder.model_id}
+    counts = {
+        "items": file.row_count,
+        "embedding_model": bench.embedder.model_id,
+        **governance.counts(tx, window.window_id),
+    }
     mark = StageFile(
         window_id=window.window_id,
         stage=str(Stage.MEMORIES),
         path="",
-        input_hash=_input_hash(bench, file),
+        input_hash=_input_hash(bench, window, file),
         content_hash=file.content_hash,
         row_count=file.row_count,
         counts=counts,

@@ -29,13 +29,19 @@ items = st.builds(
     content=st.sampled_from(CONTENTS),
     attempt_id=st.sampled_from(["a1", "a2", "a3"]),
     node_id=st.sampled_from(["n1", "n2"]),
+    epoch=st.integers(0, 1),
     namespace=st.sampled_from(["", "p"]),
     memory_type=st.sampled_from(["decision", "outcome"]),
     interviewer=st.sampled_from(["heuristic", "heuristic", "verbatim"]),
     ts_start=times,
     ts_end=times,
 )
-many = st.lists(items, max_size=12)
+many = st.lists(
+    items,
+    max_size=12,
+    unique_by=lambda i: (i.item_id, i.memory_type, i.namespace, i.epoch),
+)
+"""A window says the same once in a section; in another epoch the same range says it again."""
 
 
 def components(given_items):

@@ -2,7 +2,8 @@ from datetime import timedelta
 
 from memclaw_etl.memories.items import group_key, text_hash
 from memclaw_etl.memories.relate import edges
-from memclaw_etl.memories.resolve import Rulings, resolve, said_by
+from memclaw_etl.memories.resolve import resolve, said_by
+from memclaw_etl.memories.rulings import Rulings
 from tests.unit.memory_values import NOON, an_item
 
 
