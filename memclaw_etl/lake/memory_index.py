@@ -136,6 +136,11 @@ class MemoryIndex:
         where = None if tenant_id is None else f"tenant_id = {quoted(tenant_id)}"
         return self._rows(where, self._columns(with_vectors=with_vectors))
 
+    def every_row(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Give these columns of every row, in no order; without a choice all but the vector."""
+        names = [name for name in self._table.schema.names if name != VECTOR]
+        return self._rows(None, columns or names)
+
     def rows_in(self, scope: Scope) -> pa.Table:
         """Give every row of a scope, in no order, without vectors."""
         return self._rows(scope.predicate(), self._columns(with_vectors=False))

@@ -109,7 +109,7 @@ def _replace(bench: Bench, model: EmbeddingModel) -> None:
         return
     MemoryIndex.remake(
         bench.index_uri,
-        _rows(index.all_rows(), model),
+        _rows(index.every_row(), model),
         dimension=model.dimension,
         model_id=model.model_id,
         ledger_id=bench.ledger.ledger_id,
@@ -140,7 +140,7 @@ def _texts(bench: Bench, index: MemoryIndex | None) -> list[str]:
     """The different contents of an index that another model made."""
     if index is None or index.made_by == made_by_of(bench.embedder):
         return []
-    texts: list[str] = pc.unique(index.all_rows()["content"]).to_pylist()
+    texts: list[str] = pc.unique(index.every_row(["content"])["content"]).to_pylist()
     return texts
 
 

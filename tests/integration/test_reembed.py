@@ -13,7 +13,7 @@ from memclaw_etl.lake.ledger import Ledger, Stage, embedded, spending
 from memclaw_etl.lake.memory_maker import open_as_made
 from memclaw_etl.lake.memory_rows import VECTOR
 from memclaw_etl.memories.recall import RecallQuery
-from memclaw_etl.service import planning
+from memclaw_etl.service import asking, planning
 from memclaw_etl.service.asking import answer
 from memclaw_etl.service.forgetting import forget
 from memclaw_etl.service.rebuild import rebuild
@@ -64,8 +64,9 @@ def filled(home: Home, *names: str) -> Home:
 
 def rows(bench: Bench) -> dict[str, dict]:
     index = open_as_made(bench.index_uri, ledger_id=bench.ledger.ledger_id)
-    table = index.all_rows(with_vectors=True).to_pylist()
-    return {row["memory_id"]: row for row in table}
+    vectors = index.every_row(["memory_id", VECTOR]).to_pylist()
+    at = {row["memory_id"]: row for row in vectors}
+    return {row["memory_id"]: row | at[row["memory_id"]] for row in index.every_row().to_pylist()}
 
 
 def without_vectors(table: dict[str, dict]) -> dict[str, dict]:
@@ -320,6 +321,31 @@ def test_the_note_of_a_newer_program_is_no_note(home):
     home.bench.open_index()
     with home.ledger.read() as tx:
         assert embedded.noted(tx).model_id == PACKAGED
+
+
+def test_a_question_that_a_reembed_overtakes_is_asked_again(home, server, monkeypatch):
+    first = using(home, **at(server, model="first"))
+    asked = ask(filled(first).bench)
+    second = using(home, **at(server, model="second"))
+    looked, search = [], asking.recall_many
+
+    def overtaken(index, embedder, queries):
+        if not looked:
+            reembed(second.bench)
+        looked.append(embedder.model_id)
+        return search(index, embedder, queries)
+
+    monkeypatch.setattr(asking, "recall_many", overtaken)
+    assert ask(second.bench) == asked
+    assert looked == ["openai:first", "openai:second"]
+
+
+def test_recall_says_when_the_endpoint_is_down_and_gives_no_half_answer(home, server):
+    new = filled(using(home, **at(server)))
+    server.embeddings.down = True
+    with pytest.raises(EndpointError, match="503") as caught:
+        ask(new.bench)
+    assert caught.value.exit_code == 75
 
 
 def test_stages_know_which_model_they_were_done_with(home, server):
