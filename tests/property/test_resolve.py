@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -6,6 +7,9 @@ from hypothesis import strategies as st
 from memclaw_etl.memories.items import group_key
 from memclaw_etl.memories.relate import edges
 from memclaw_etl.memories.resolve import resolve, said_by
+from memclaw_etl.memories.retention import moved_cutoffs
+from memclaw_etl.memories.rulings import Rulings
+from memclaw_etl.tenant_settings import RetentionSettings
 from tests.unit.memory_values import NOON, an_item
 
 CONTENTS = [
@@ -102,3 +106,86 @@ def test_what_is_superseded_names_what_took_its_place_and_back(given_items):
 @given(many)
 def test_items_given_twice_count_once(given_items):
     assert resolve(given_items + given_items) == resolve(given_items)
+
+
+cutoff_times = st.none() | st.integers(-1, 7).map(lambda hours: NOON + timedelta(hours=hours))
+keys_of = st.lists(items, max_size=3).map(lambda some: frozenset(map(group_key, some)))
+rulings = st.builds(
+    lambda deleted, decision, outcome: Rulings(
+        deleted=deleted,
+        cutoffs={
+            ("default", name): at
+            for name, at in (("decision", decision), ("outcome", outcome))
+            if at is not None
+        },
+    ),
+    keys_of,
+    cutoff_times,
+    cutoff_times,
+)
+
+
+@given(many, rulings, st.randoms())
+def test_statuses_follow_from_items_and_rulings_alone(given_items, ruled, chance):
+    whole = resolve(given_items, ruled)
+    assert resolve(chance.sample(given_items, len(given_items)), ruled) == whole
+    apart = [
+        memory
+        for keys in components(given_items)
+        for memory in resolve((i for i in given_items if group_key(i) in keys), ruled)
+    ]
+    assert sorted(apart, key=lambda m: (m.group_key, m.memory_id)) == whole
+
+
+@given(many, rulings)
+def test_rulings_change_the_status_and_nothing_else(given_items, ruled):
+    plain = {memory.memory_id: memory for memory in resolve(given_items)}
+    ruled_on = {memory.memory_id: memory for memory in resolve(given_items, ruled)}
+    assert plain.keys() == ruled_on.keys()
+    for memory_id, memory in ruled_on.items():
+        before = plain[memory_id]
+        assert replace(memory, status=before.status) == before
+        cutoff = ruled.cutoffs.get(("default", memory.memory_type))
+        if memory.group_key in ruled.deleted:
+            assert memory.status == "deleted"
+        elif memory.status == "expired":
+            assert before.status == "active"
+            assert memory.ts_valid_end < cutoff
+        elif memory.status == "active" and cutoff is not None:
+            assert memory.ts_valid_end is None or memory.ts_valid_end >= cutoff
+        elif before.status == "superseded":
+            assert memory.status in {"superseded", "deleted"}
+
+
+@given(many, rulings, st.integers(0, 5))
+def test_a_cutoff_that_moves_forward_brings_nothing_back(given_items, ruled, hours):
+    def expired(one):
+        return {m.memory_id for m in resolve(given_items, one) if m.status == "expired"}
+
+    later = {place: at + timedelta(hours=hours) for place, at in ruled.cutoffs.items()}
+    assert expired(ruled) <= expired(replace(ruled, cutoffs=later))
+
+
+rules = st.lists(
+    st.builds(
+        RetentionSettings,
+        memory_type=st.sampled_from(["episode", "decision", "semantic", "fact"]),
+        days=st.integers(1, 400),
+    ),
+    max_size=4,
+)
+
+
+@given(st.lists(st.tuples(rules, st.integers(0, 1_000)), max_size=6))
+def test_cutoffs_only_move_forward_whatever_the_settings_say(history):
+    stored, now = {}, NOON
+    for some, days in history:
+        now += timedelta(days=days)
+        moved = moved_cutoffs(stored, {"t": some}, now=now)
+        assert all(stored.get(place, at) <= at < now for place, at in moved.items())
+        assert {kind for _, kind in moved} <= {"episode", "decision", "fact"}
+        stored |= moved
+        for rule in some:
+            kind = "fact" if rule.memory_type == "semantic" else rule.memory_type
+            assert stored["t", kind] >= now - timedelta(days=rule.days)
+        assert moved_cutoffs(stored, {"t": some}, now=now) == {}
