@@ -10,6 +10,7 @@ from memclaw_etl.memories.embedders import ForQuestions
 from memclaw_etl.memories.embeddings import EmbeddingModel
 from memclaw_etl.memories.endpoint_embeddings import Clean
 from memclaw_etl.memories.recall import Hit, RecallQuery, recall_many
+from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.embedding import earlier_model, is_same
 
@@ -26,6 +27,7 @@ def answer(bench: Bench, queries: Sequence[RecallQuery]) -> list[list[Hit]]:
         EndpointError: the model's endpoint is down or refuses. Nothing is answered by halves.
         HomeMismatchError: the model that made the index cannot be had: `memclaw-etl reembed`.
     """
+    finish_forgets(bench)
     for _ in range(TRIES):
         index, model = _index_and_model(bench)
         before = index.made_by

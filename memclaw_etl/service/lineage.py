@@ -14,6 +14,7 @@ from memclaw_etl.lake.ledger.shown import Shown
 from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import Item
 from memclaw_etl.memories.resolve import Memory
+from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant, shown_to
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.merge import read_items
@@ -74,6 +75,7 @@ def lineage(bench: Bench, grant: Grant, memory_id: str) -> Lineage:
     Raises:
         NotGrantedError: the grant shows no such memory.
     """
+    finish_forgets(bench)
     memory = memory_by_id(
         bench.index, memory_id, tenant_id=grant.tenant_id, namespaces=grant.namespaces
     )

@@ -14,6 +14,7 @@ from memclaw_etl.lake.ledger import (
     governance,
     leases,
     results,
+    tombstones,
     windows,
 )
 from memclaw_etl.memories.catalogue import memory_by_id
@@ -142,6 +143,9 @@ def undelete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor
 def _memory(bench: Bench, memory_id: str, *, tenant_id: str) -> Memory:
     memory = memory_by_id(bench.index, memory_id, tenant_id=tenant_id)
     if memory is None:
+        with bench.ledger.read() as tx:
+            if tombstones.is_forgotten(tx, tenant_id, memory_id):
+                raise UsageError(f"{memory_id} was forgotten, and a forget cannot be undone")
         raise UsageError(f"there is no memory {memory_id}; `memclaw-etl memories` lists them")
     return memory
 

@@ -11,6 +11,7 @@ from memclaw_etl.memories.quoting import names_of, pieces_of, quotes
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.erase import events_that_say
+from memclaw_etl.stages.governing import governed
 from memclaw_etl.stages.merge import read_items
 from memclaw_etl.stages.surroundings import with_surroundings
 
@@ -48,6 +49,7 @@ def reach_of(bench: Bench, memory_id: str, *, tenant_id: str) -> Reach:
         items = _items_of(bench, memory)
         identities |= {identity for item in items for identity in item.identities}
         texts |= {name for item in items for name in names_of(item.content)}
+        texts |= {item.said_hash for item in items if item.said_hash}
     identities |= _events_saying(
         bench,
         tenant_id,
@@ -94,7 +96,8 @@ def _items_of(bench: Bench, memory: Memory) -> list[Item]:
         files = results.current(tx, ids, Stage.MERGED_REPORT)
         chunks = results.current(tx, ids, Stage.MASKED_CHUNKS)
     for window_id, file in files.items():
-        mine = [item for item in read_items(bench, file) if item.item_id in memory.item_ids]
+        said = governed(bench, read_items(bench, file))
+        mine = [item for item in said if item.item_id in memory.item_ids]
         found += with_surroundings(mine, bench.files.read(chunks[window_id].path))
     return found
 

@@ -16,6 +16,7 @@ from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.time_words import TimeRange, time_range
 from memclaw_etl.memories.types import fold
 from memclaw_etl.service.asking import answer
+from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant, check_node, readable, readable_nodes
 from memclaw_etl.stages.bench import Bench
 
@@ -161,6 +162,7 @@ def list_memories(
     scope = Scope(
         tenant_id=grant.tenant_id, namespaces=readable(bench, grant, namespace), status=status
     )
+    finish_forgets(bench)
     memories = memories_in(bench.index, scope)
     files = _files(bench, grant, {memory.node_id for memory in memories})
     for memory in memories:

@@ -5,6 +5,7 @@ import pyarrow as pa
 
 from memclaw_etl.lake.memory_rows import Scope
 from memclaw_etl.lake.views import Lake, query
+from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant, shown_to
 from memclaw_etl.stages.bench import Bench
 
@@ -31,6 +32,7 @@ def sql_over_everything(bench: Bench, statement: str) -> pl.DataFrame:
 
 def _lake(bench: Bench) -> Lake:
     def memories(scope: Scope | None) -> pa.Table:
+        finish_forgets(bench)
         return bench.index.all_rows() if scope is None else bench.index.rows_in(scope)
 
     return Lake(bench.ledger, bench.files, memories)
