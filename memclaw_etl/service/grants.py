@@ -94,6 +94,8 @@ def readable(bench: Bench, grant: Grant, namespace: str | None) -> frozenset[str
     """
     if namespace is None:
         return grant.namespaces
+    if grant.namespaces is None and _is_in_use(bench, grant, namespace):
+        return frozenset({namespace})
     known = grant.namespaces if grant.namespaces is not None else _namespaces_in_use(bench, grant)
     if namespace not in known:
         raise NotGrantedError(
@@ -143,6 +145,12 @@ def shown_to(bench: Bench, grant: Grant) -> Shown:
             without_project=None in fitting,
         ),
     )
+
+
+def _is_in_use(bench: Bench, grant: Grant, namespace: str) -> bool:
+    """Whether any item of the tenant belongs to the namespace: quick to see, unlike all of them."""
+    with bench.ledger.read() as tx:
+        return shown.has_scope(tx, scopes_prefix(grant.tenant_id) + namespace)
 
 
 def _namespaces_in_use(bench: Bench, grant: Grant) -> set[str]:

@@ -14,7 +14,7 @@ from memclaw_etl.memories.catalogue import memories_in
 from memclaw_etl.memories.recall import Hit, RecallQuery
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.time_words import TimeRange, time_range
-from memclaw_etl.memories.types import fold
+from memclaw_etl.memories.types import MemoryType, fold
 from memclaw_etl.service.asking import answer
 from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant, check_node, readable, readable_nodes
@@ -176,10 +176,18 @@ def _query(bench: Bench, grant: Grant, asked: Asked) -> RecallQuery:
         check_node(bench, grant, asked.node)
     return RecallQuery(
         text=asked.text, tenant_id=grant.tenant_id, namespaces=namespaces, k=asked.k,
-        memory_type=None if asked.memory_type is None else str(fold(asked.memory_type)),
+        memory_type=None if asked.memory_type is None else _type(asked.memory_type),
         node_id=asked.node, since=asked.since, until=asked.until, valid_at=asked.valid_at,
         status=asked.status, chars_budget=asked.chars, now=bench.ledger.now(),
     )  # fmt: skip
+
+
+def _type(name: str) -> str:
+    """The type as memories have it."""
+    if name not in tuple(MemoryType):
+        types = ", ".join(sorted(MemoryType))
+        raise UsageError(f"there is no memory type {name[:40]!r}; expected one of {types}")
+    return str(fold(name))
 
 
 def _time_of(asked: Asked, *, now: datetime | None) -> TimeRange | None:

@@ -3,7 +3,8 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -110,8 +111,12 @@ def test_json_forms() -> None:
     assert show.plain(at) == "2026-05-04T00:00:00+00:00"
     assert show.plain(Path("a/b")) == "a/b"
     assert show.plain({2, 1}) == [1, 2]
-    with pytest.raises(TypeError, match="bytes"):
-        show.plain(b"x")
+    assert show.plain(b"x\0") == "7800"
+    assert show.plain(at.date()) == "2026-05-04"
+    assert show.plain(timedelta(hours=1)) == "1:00:00"
+    assert show.plain(Decimal("1.50")) == "1.50"
+    with pytest.raises(TypeError, match="complex"):
+        show.plain(1j)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ def projects(connection: Connection, tenant_id: str) -> set[str | None]:
     return {row.project for row in rows}
 
 
+def has_scope(connection: Connection, scope: str) -> bool:
+    """Whether any live item is of that scope."""
+    found = select(live_items.c.scope).where(live_items.c.scope == scope).limit(1)
+    return connection.execute(found).first() is not None
+
+
 def tenants(connection: Connection) -> set[str]:
     """Every tenant that has a node."""
     return {row.tenant_id for row in connection.execute(select(nodes.c.tenant_id).distinct())}
