@@ -24,7 +24,7 @@ from tests.trail_lines import dumped, joined, prompt, reply
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     "demo", "run", "ui", "status", "lineage", "audit", "sql", "doctor", "recall", "memories",
-    "events", "mask", "skip", "retry", "rebuild", "remask", "backfill", "forget", "decisions",
+    "events", "mask", "skip", "retry", "rebuild", "remask", "reembed", "backfill", "forget", "decisions",
     "undo",
 )  # fmt: skip
 RUN_COUNTS = (
