@@ -9,7 +9,7 @@ from memclaw_etl.lake.ledger.statements import StoredEdge
 from memclaw_etl.memories.items import group_key, scopes_prefix
 from memclaw_etl.service.grants import Grant
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.remember import live_items, remember
+from memclaw_etl.stages.remember import live_items, remember, rulings
 
 _OUTCOMES = {
     "same": "joined (NOOP)",
@@ -43,7 +43,10 @@ def decided(bench: Bench, grant: Grant) -> list[Ruling]:
         found = shown.edges(tx, scopes)
         undone = tombstones.undone(tx)
     keys = {key for edge in found for key in (edge.left_key, edge.right_key)}
-    text_of = {group_key(item): item.content for item in live_items(bench, keys)}
+    forgets = rulings(bench).forgets
+    text_of = {
+        group_key(item): item.content for item in live_items(bench, keys) if not forgets(item)
+    }
     return [
         _ruling(edge, text_of, is_undone=edge.edge_id in undone)
         for edge in found
@@ -62,6 +65,12 @@ def _ruling(edge: StoredEdge, text_of: dict[str, str], *, is_undone: bool) -> Ru
     )
 
 
+FORGOTTEN = (
+    "that memory was forgotten, and a forget cannot be undone: what it rests on never makes a"
+    " memory again"
+)
+
+
 def undo(
     bench: Bench, decision_id: str, *, tenant_id: str, reason: str, actor: str, back: bool = False
 ) -> int:
@@ -76,9 +85,9 @@ def undo(
     with bench.ledger.write() as tx:
         edge = statements.edge(tx, decision_id)
         if edge is None or not edge.scope.startswith(scopes_prefix(tenant_id)):
-            raise UsageError(
-                f"there is no decision {decision_id}; `memclaw-etl decisions` lists them"
-            )
+            is_forgotten = tombstones.is_forgotten(tx, tenant_id, decision_id)
+            why = FORGOTTEN if is_forgotten else "`memclaw-etl decisions` lists them"
+            raise UsageError(f"there is no decision {decision_id}: {why}")
         action = tombstones.REDO if back else tombstones.UNDO
         tombstones.rule(
             tx, decision_id, action=action, tenant_id=tenant_id, reason=reason, actor=actor,

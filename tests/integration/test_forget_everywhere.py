@@ -119,64 +119,91 @@ def assert_nothing_is_stored(desk: Desk) -> None:
     assert homes.holding(desk.home, TRACES) == {}
 
 
+def index_files(desk: Desk) -> set[Path]:
+    """Files of the index that hold rows, or words of rows."""
+    kinds = {".lance", ".txn", ".manifest"}
+    return {path for path in homes.files(desk.home / "lake" / "index") if path.suffix in kinds}
+
+
 def test_it_stays_forgotten_and_what_is_erased_is_in_no_store(
     desk: Desk, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teller = server.script = Teller()
-    first = desk.talk("a", OLD, at=100)
+    desk.talk("a", OLD, at=100)
     desk.talk("b", SAME, at=200)
     desk.talk("c", KEPT, at=300)
     desk.name_model("scripted-1")
     desk.run()
     [memory] = [one for one in desk.memories() if len(one["window_keys"]) == 2]
     assert memory["content"] == OLD
-
-    seen = desk.do("forget", memory["memory_id"], "--dry-run")
-    assert [one["memory_id"] for one in seen["memories"]] == [memory["memory_id"]]
-    assert (seen["events"], len(seen["windows"]), seen["files"]) == (2, 2, [])
-    assert desk.memories() != []
-    done = desk.do("forget", memory["memory_id"], "--reason", "asked")
-    assert (done["events"], done["memories_gone"]) == (2, 1)
-    desk.assert_forgotten()
-
-    teller.words = {"Redis": REWORDED[0]}  # another model, which says it otherwise
-    desk.name_model("scripted-2")
-    assert desk.backfill()["windows_done"] == 3
-    assert homes.holding(desk.home, [REWORDED[0]])
-    desk.assert_forgotten()
-
-    teller.words = {"simpler": REWORDED[1]}  # and another prompt
-    monkeypatch.setattr(model_interviewer.ModelInterviewer, "version", "notes-newer")
-    monkeypatch.setattr(model_chunk, "PROMPT_VERSION", "notes-newer")
-    assert desk.backfill()["windows_done"] == 3
-    desk.assert_forgotten()
-
-    teller.words = {}  # a fork: the same lines again, and new ones that say the very same
-    fork = desk.trails / "fork.jsonl"
-    fork.write_bytes(first.read_bytes())
-    desk.talk("fork", f"Noted. {OLD} Next?", OLD.upper(), "We go on.", at=400)
-    desk.run()
-    assert len(desk.memories()) > 3
-    desk.assert_forgotten()
-
+    _forget(desk, memory["memory_id"])
+    _word_otherwise(desk, teller, monkeypatch)
+    _fork(desk, teller)
     assert call("rebuild", "--home", desk.home).code == 0
     desk.assert_forgotten()
     desk.name_model("scripted-3")
     assert desk.backfill()["windows_done"] == 4
     desk.assert_forgotten()
-    places = set().union(*homes.holding(desk.home, [OLD]).values())
-    assert {place.split("/")[1] for place in places if "/" in place} >= {"responses", "stages"}
+    _erase(desk, memory["memory_id"])
+    server.finish_batches = True
+    assert desk.backfill("--batch-api")["jobs_open"] == 0
+    assert "Redis" in str(server.files)  # what nobody but the endpoint's owner removes
+    assert_nothing_is_stored(desk)
+    desk.assert_forgotten()
+    _read_everything_again(desk, monkeypatch)
 
-    desk.name_model("scripted-4")  # its batch is under way while the memory is erased
-    server.finish_batches = False
+
+def _forget(desk: Desk, memory_id: str) -> None:
+    seen = desk.do("forget", memory_id, "--dry-run")
+    assert [one["memory_id"] for one in seen["memories"]] == [memory_id]
+    assert (seen["events"], len(seen["windows"]), seen["files"]) == (2, 2, [])
+    assert re.search("Redis", desk.recalled())
+    done = desk.do("forget", memory_id, "--reason", "asked")
+    assert (done["events"], done["memories_gone"]) == (2, 1)
+    desk.assert_forgotten()
+
+
+def _word_otherwise(desk: Desk, teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another model says it in other words, and another prompt in others again."""
+    teller.words = {"Redis": REWORDED[0]}
+    desk.name_model("scripted-2")
+    assert desk.backfill()["windows_done"] == 3
+    assert homes.holding(desk.home, [REWORDED[0]])
+    desk.assert_forgotten()
+    teller.words = {"simpler": REWORDED[1]}
+    monkeypatch.setattr(model_interviewer.ModelInterviewer, "version", "notes-newer")
+    monkeypatch.setattr(model_chunk, "PROMPT_VERSION", "notes-newer")
+    assert desk.backfill()["windows_done"] == 3
+    assert homes.holding(desk.home, [REWORDED[1]])
+    desk.assert_forgotten()
+
+
+def _fork(desk: Desk, teller: Teller) -> None:
+    """The same lines in another file, and new ones that say the very same."""
+    teller.words = {}
+    (desk.trails / "fork.jsonl").write_bytes((desk.trails / "a.jsonl").read_bytes())
+    desk.talk("fork", f"Noted. {OLD} Next?", OLD.upper(), "We go on.", at=400)
+    desk.run()
+    assert "We go on." in desk.recalled()
+    desk.assert_forgotten()
+
+
+def _erase(desk: Desk, memory_id: str) -> None:
+    """While a batch with its text is under way at the Batch API."""
+    places = set().union(*homes.holding(desk.home, [OLD, "redi"]).values())
+    assert {"/".join(place.split("/")[1:2]) for place in places} >= {"responses", "stages", "index"}
+    desk.name_model("scripted-4")
+    desk.server.finish_batches = False
     assert desk.backfill("--batch-api")["jobs_open"] == 1
-    looked = desk.do("forget", memory["memory_id"], "--erase", "--dry-run")
+    looked = desk.do("forget", memory_id, "--erase", "--dry-run")
     assert looked["is_forgotten"]
     assert homes.holding(desk.home, [OLD])
-    erased = desk.do("forget", memory["memory_id"], "--erase", "--reason", "the law")
+    before = index_files(desk)
+    erased = desk.do("forget", memory_id, "--erase", "--reason", "the law")
     assert erased["erased"]
     assert erased["files_rewritten"] == len(looked["files"])
     assert erased["answers_removed"] == looked["answers"] > 0
+    assert before.isdisjoint(index_files(desk))
     assert_nothing_is_stored(desk)
     trails = {str(desk.trails / f"{name}.jsonl") for name in ("a", "b", "fork")}
     assert trails < set(erased["not_erased"])
@@ -184,13 +211,10 @@ def test_it_stays_forgotten_and_what_is_erased_is_in_no_store(
     assert "batch-0" in batch
     desk.assert_forgotten()
 
-    server.finish_batches = True
-    assert desk.backfill("--batch-api")["jobs_open"] == 0
-    assert "Redis" in str(server.files)  # what nobody but the endpoint's owner removes
-    assert_nothing_is_stored(desk)
-    desk.assert_forgotten()
 
-    monkeypatch.setattr(mask, "DECODER_VERSION", "another")  # every trail is read again
+def _read_everything_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every trail, and one more that says it once again."""
+    monkeypatch.setattr(mask, "DECODER_VERSION", "another")
     desk.name_model("scripted-5")
     desk.talk("again", f"By the way:\n{OLD}\nThat was it.", "We go on again.", at=500)
     desk.run()
