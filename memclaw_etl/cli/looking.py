@@ -48,13 +48,22 @@ def add_to(app: typer.Typer) -> None:
     app.command(rich_help_panel="Look")(doctor)
 
 
-def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+def status(
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only nodes of this tenant; without it of all.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show where every node stands: what is read, done, held, failed, and what is wrong."""
+    from memclaw_etl.service.grants import grant_for
     from memclaw_etl.service.status import status as node_status
 
     bench = open_bench(home)
     warn_of_other_model(bench)
-    rows = node_status(bench)
+    if tenant is not None:
+        grant_for(bench, reader=None, tenant_id=tenant)  # refuses one that there is not
+    rows = node_status(bench, tenant_id=tenant)
     if as_json:
         print_json(rows)
         return

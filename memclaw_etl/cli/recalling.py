@@ -73,21 +73,17 @@ def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
 ) -> None:
     """Find memories by meaning and by words, best first, each with where it comes from.
 
-    Words that say when ("last week", "since Monday", "in March 2026") are a filter, unless you give
-    a time yourself. Where too few memories lie in it, the best others follow, marked.
+    Words like "last week" or "in March 2026" are a filter, unless you give a time yourself. Where
+    too few memories lie in it, the best others follow, marked.
 
-    A namespace, node or tenant that is not yours, or does not exist, is an error and never an
-    empty answer.
+    What you may not read, or what does not exist, is an error and never an empty answer.
     """
-    if (query is None) == (queries is None):
-        raise UsageError("give either a question or --queries FILE")
-    if as_json and form == "markdown":
-        raise UsageError("--json and --format markdown: give one of them")
+    filters = (memory_type, node, namespace, since, until, valid_at, chars, status != "active")
+    _check(query, queries, has_filters=any(filters), forms=as_json + (form == "markdown"))
     bench, grant = open_granted(home, reader=reader, tenant=tenant)
     warn_of_other_model(bench)
     if queries is not None:
-        _recall_file(bench, grant, queries, k=k)
-        return
+        return _recall_file(bench, grant, queries, k=k)
     from memclaw_etl.service.recalling import Asked
 
     asked = Asked(
@@ -95,7 +91,17 @@ def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
         since=_time("--since", since), until=_time("--until", until), chars=chars, status=status,
         valid_at=_time("--valid-at", valid_at), zone=_here() if time_words else None,
     )  # fmt: skip
-    _answer(bench, grant, asked, form="json" if as_json else form)
+    return _answer(bench, grant, asked, form="json" if as_json else form)
+
+
+def _check(query: str | None, queries: Path | None, *, has_filters: bool, forms: int) -> None:
+    """Refuse what contradicts itself, and filters that a file of questions does not take."""
+    if forms > 1:
+        raise UsageError("--json and --format markdown: give one of them")
+    if (query is None) == (queries is None):
+        raise UsageError("give either a question or --queries FILE")
+    if queries is not None and has_filters:
+        raise UsageError("--queries takes no filters but -k: they would be the same for all of it")
 
 
 def _answer(bench: "Bench", grant: "Grant", asked: "Asked", *, form: str) -> None:

@@ -24,7 +24,8 @@ STATUSES = (ACTIVE, "superseded", "deleted", "expired", ANY_STATUS)
 Answer = Mapping[str, Any]
 """A memory's fields, `file` and `lines` of its own node, `score` and `explanation`.
 
-`in_time` says whether it lies in the time that the question's words name; None when they name none.
+`time` tells the time that the question's words name, and `in_time` whether the memory lies in it;
+both are None when they name none.
 """
 
 
@@ -90,14 +91,14 @@ def ask(bench: Bench, grant: Grant, asked: Asked) -> Recalled:
     query = _query(bench, grant, asked)
     time = _time_of(asked, now=query.now)
     if time is None:
-        return Recalled(tuple(_answers(bench, grant, _recall(bench, query), in_time=None)), None)
+        return Recalled(tuple(_answers(bench, grant, _recall(bench, query))), None)
     inside = _recall(bench, replace(query, since=time.since, until=time.until))
     outside = list(
         _left_over(query, inside, _recall(bench, query) if len(inside) < query.k else [])
     )
     answers = [
-        *_answers(bench, grant, inside, in_time=True),
-        *_answers(bench, grant, outside, in_time=False),
+        *_answers(bench, grant, inside, time=time, in_time=True),
+        *_answers(bench, grant, outside, time=time, in_time=False),
     ]
     return Recalled(tuple(answers), time)
 
@@ -216,7 +217,12 @@ def _left_over(query: RecallQuery, chosen: Sequence[Hit], hits: Sequence[Hit]) -
 
 
 def _answers(
-    bench: Bench, grant: Grant, hits: Sequence[Hit], *, in_time: bool | None
+    bench: Bench,
+    grant: Grant,
+    hits: Sequence[Hit],
+    *,
+    time: TimeRange | None = None,
+    in_time: bool | None = None,
 ) -> Iterator[Answer]:
     files = _files(bench, grant, {hit.memory.node_id for hit in hits})
     for hit in hits:
@@ -225,6 +231,7 @@ def _answers(
             "score": hit.score,
             "explanation": asdict(hit.explanation),
             "created_at": hit.created_at,
+            "time": None if time is None else str(time),
             "in_time": in_time,
         }
 
