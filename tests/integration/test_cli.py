@@ -632,3 +632,64 @@ def test_a_command_loads_only_what_it_needs(
     )  # fmt: skip
     loaded = done.stderr.decode().splitlines()[-1]
     assert set(json.loads(loaded.replace("'", '"'))) <= set(may_load)
+
+
+# -- recall's forms and times ----------------------------------------------------------------------
+
+
+def test_recall_as_markdown_is_one_document_within_its_characters(demo: Path) -> None:
+    done = call("recall", DEMO_QUESTION, "--format", "markdown", "--chars", 1500, "--home", demo)
+    text = done.stdout.decode()
+    assert done.code == 0
+    assert text.startswith("# Memories\n")
+    assert len(text) <= 1500
+    best = call("recall", DEMO_QUESTION, "--home", demo, "--json").json[0]
+    assert f"- [1] `{best['memory_id']}` from `{best['file']}:" in text
+
+
+def test_recall_says_what_time_words_mean_on_stderr_or_above(demo: Path) -> None:
+    asked = ("recall", "what was decided about alerts in May 2026?", "--home", demo)
+    hits = call(*asked, "--json")
+    assert "time: in May 2026 (2026-05-01..2026-05-31)" in hits.said
+    assert {hit["in_time"] for hit in hits.json} <= {True, False}
+    assert {hit["time"] for hit in hits.json} == {"in May 2026 (2026-05-01..2026-05-31)"}
+    assert b"time: in May 2026 (2026-05-01..2026-05-31)" in call(*asked).stdout
+    plainly = call(*asked, "--json", "--no-time-words")
+    assert (plainly.said, {hit["in_time"] for hit in plainly.json}) == ("", {None})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x", "--json", "--format", "markdown"), "give one of them"),
+        (("--queries", "q", "--type", "fact"), "takes no filters but -k"),
+        (("x", "--format", "markdown", "--chars", "10"), "are too few"),
+        (("x", "--until", "tomorrow"), "--until 'tomorrow'"),
+        (("x", "--valid-at", "then"), "--valid-at 'then'"),
+        (("x", "--since", "2026-05-02", "--until", "2026-05-01"), "nothing lies between"),
+        (("x", "--as", "nobody"), "no [[grants]] for reader 'nobody'"),
+        (("x", "--namespace", "nowhere"), "there is no namespace 'nowhere'"),
+        (("x", "--node", "cc:nowhere"), "there is no node 'cc:nowhere'"),
+    ],
+)
+def test_recall_refuses_what_contradicts_itself_or_is_not_there(
+    demo: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = call("recall", *arguments, "--home", demo)
+    assert (done.code, done.stdout) == (2, b"")
+    assert words in " ".join(done.said.split())
+
+
+def test_status_of_one_tenant(demo: Path) -> None:
+    every = call("status", "--home", demo, "--json").json
+    assert call("status", "--tenant", "default", "--home", demo, "--json").json == every
+    assert call("status", "--tenant", "nobody", "--home", demo).code == 2
+
+
+def test_sql_on_the_homes_own_tables_is_for_who_asks_for_all_tenants(demo: Path) -> None:
+    refused = call("sql", "select * from model_spending", "--home", demo)
+    assert refused.code == 2
+    assert "with --all-tenants: breakers" in refused.said
+    assert call("sql", "select * from model_spending", "--all-tenants", "--home", demo).code == 0
+    together = call("sql", "select 1", "--all-tenants", "--tenant", "default", "--home", demo)
+    assert together.code == 2
