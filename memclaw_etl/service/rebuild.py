@@ -13,7 +13,13 @@ from memclaw_etl.memories.rows import rows_of
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.govern_again import govern_again, tenants_of
 from memclaw_etl.stages.relate import relate_anew
-from memclaw_etl.stages.remember import born, live_items, rulings, whole_index
+from memclaw_etl.stages.remember import (
+    born,
+    live_items,
+    remember_waiting,
+    rulings,
+    whole_index,
+)
 
 GROUPS_AT_ONCE = 2_000
 OnGroups = Callable[[int, int], None]
@@ -22,9 +28,10 @@ OnGroups = Callable[[int, int], None]
 def rebuild(bench: Bench, *, on_groups: OnGroups | None = None) -> int:
     """Make the index anew and put it in the place of the old one; how many memories it holds.
 
-    Relations between statements are found anew, too. The old index answers until the new one is
-    there, in one commit: whoever stops this leaves the old one, whole. Holds the index meanwhile,
-    so that running windows wait; what they say is resolved when they go on.
+    Relations between statements are found anew, too, and today's policies hold. The old index
+    answers until the new one is there, in one commit: whoever stops this leaves the old one, whole.
+    Holds the index meanwhile, so that running windows wait; what they say is resolved when they go
+    on.
 
     Raises:
         BusyError: a run kept writing memories.
@@ -48,7 +55,8 @@ def rebuild(bench: Bench, *, on_groups: OnGroups | None = None) -> int:
         )
         index = bench.open_index()
         index.optimize()
-        return index.count()
+    remember_waiting(bench, run_id=run_id)  # it is all there: this notes in the ledger that it is
+    return index.count()
 
 
 def _rows(bench: Bench, groups: Sequence[str], on_groups: OnGroups | None) -> Iterator[pa.Table]:

@@ -1,11 +1,13 @@
 """What resolving decided about statements, and what people decided about that."""
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memclaw_etl.errors import UsageError
-from memclaw_etl.lake.ledger import results, shown, statements, tombstones, windows
+from memclaw_etl.lake.ledger import governance, results, shown, statements, tombstones, windows
 from memclaw_etl.lake.ledger.statements import StoredEdge
+from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import group_key, scopes_prefix
 from memclaw_etl.service.grants import Grant
 from memclaw_etl.stages.bench import Bench
@@ -18,21 +20,27 @@ _OUTCOMES = {
 }
 
 
+DELETED = "deleted by a person"
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """One decision of resolving: two statements, what became of them, and why."""
+    """One decision: of resolving about two statements, or of a person about a memory, and why.
+
+    A deletion is named by the memory's id: `undelete` takes it back, not `undo`.
+    """
 
     decision_id: str
     scope: str
     outcome: str
     reason: str
-    statements: tuple[str, str]
-    """Masked texts; the order says nothing about time."""
+    statements: tuple[str, ...]
+    """Masked texts; the order says nothing about time. None when the memory is no more."""
     undone: bool
 
 
 def decided(bench: Bench, grant: Grant) -> list[Ruling]:
-    """Every decision between live statements that the grant shows."""
+    """Every decision between live statements that the grant shows, and deletions that stand."""
     prefix = scopes_prefix(grant.tenant_id)
     with bench.ledger.read() as tx:
         scopes = (
@@ -51,7 +59,25 @@ def decided(bench: Bench, grant: Grant) -> list[Ruling]:
         _ruling(edge, text_of, is_undone=edge.edge_id in undone)
         for edge in found
         if edge.left_key in text_of and edge.right_key in text_of
-    ]
+    ] + list(_deletions(bench, grant))
+
+
+def _deletions(bench: Bench, grant: Grant) -> Iterator[Ruling]:
+    """Memories that people deleted; to a reader of some namespaces only theirs."""
+    tenant_id, namespaces = grant.tenant_id, grant.namespaces
+    with bench.ledger.read() as tx:
+        found = governance.deletions(tx, tenant_id)
+    for memory_id, reason in found:
+        memory = memory_by_id(bench.index, memory_id, tenant_id=tenant_id, namespaces=namespaces)
+        if memory is not None or namespaces is None:
+            yield Ruling(
+                decision_id=memory_id,
+                scope=scopes_prefix(tenant_id) + (memory.namespace if memory else ""),
+                outcome=DELETED,
+                reason=reason,
+                statements=(memory.content,) if memory else (),
+                undone=False,
+            )
 
 
 def _ruling(edge: StoredEdge, text_of: dict[str, str], *, is_undone: bool) -> Ruling:

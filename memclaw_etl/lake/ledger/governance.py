@@ -158,19 +158,15 @@ def deleted(connection: Connection) -> frozenset[str]:
     )
 
 
-def deletions(connection: Connection, tenant_id: str) -> list[tuple[str, str, str, str]]:
-    """(decision_id, memory_id, reason, actor) of every deletion that stands, by time."""
+def deletions(connection: Connection, tenant_id: str) -> list[tuple[str, str]]:
+    """(memory_id, reason) of every deletion that stands, the first decided first."""
     rows = connection.execute(
         select(decisions)
         .where(decisions.c.tenant_id == tenant_id, decisions.c.action.in_([DELETE, UNDELETE]))
         .order_by(decisions.c.created_at, decisions.c.decision_id)
     )
     last = {row.about: row for row in rows}
-    return [
-        (row.decision_id, row.about, row.reason, row.actor)
-        for row in last.values()
-        if row.action == DELETE
-    ]
+    return [(row.about, row.reason) for row in last.values() if row.action == DELETE]
 
 
 def record(
