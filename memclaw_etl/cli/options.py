@@ -41,7 +41,7 @@ ReaderOption = Annotated[
         "--as",
         metavar="READER",
         envvar="MEMCLAW_READER",
-        help="Read as a reader of memclaw.toml's [[grants]]: nothing but what it was granted.",
+        help="Read as this reader: nothing but what the grants in memclaw.toml give it.",
     ),
 ]
 SourceOption = Annotated[

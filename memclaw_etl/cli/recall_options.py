@@ -5,6 +5,23 @@ from typing import Annotated, Literal
 
 import typer
 
+HELP = """Find memories by meaning and by words, best first, each with where it comes from.
+
+Words like "last week" or "in March 2026" are a filter, unless you give a time yourself. Where too
+few memories lie in it, the best others follow, marked.
+
+What you may not read, or what does not exist, is an error and never an empty answer.
+
+recall "what did we decide about the queue last week?"
+
+recall "retry policy" --type decision --since 30d --until 2026-03-01
+
+recall "which database?" --valid-at 2025-12-31       what held then, though it was replaced since
+
+recall "how do we deploy?" --format markdown --chars 6000       for a prompt, with citations
+
+recall "open points" --as shop-agent       what this reader was granted, and nothing else
+"""
 TIMES = "2026-03-01, an ISO time (UTC unless it says otherwise), or 7d, 12h, 4w ago"
 
 QueryArgument = Annotated[str | None, typer.Argument(help="The question, in plain words.")]

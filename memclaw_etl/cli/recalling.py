@@ -20,6 +20,7 @@ from memclaw_etl.cli.options import (
     open_granted,
 )
 from memclaw_etl.cli.recall_options import (
+    HELP,
     CharsOption,
     CountOption,
     FormatOption,
@@ -48,7 +49,7 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    app.command(rich_help_panel="Recall")(recall)
+    app.command(rich_help_panel="Recall", help=HELP)(recall)
     app.command(rich_help_panel="Recall")(memories)
 
 
@@ -71,13 +72,7 @@ def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find memories by meaning and by words, best first, each with where it comes from.
-
-    Words like "last week" or "in March 2026" are a filter, unless you give a time yourself. Where
-    too few memories lie in it, the best others follow, marked.
-
-    What you may not read, or what does not exist, is an error and never an empty answer.
-    """
+    """Find memories by meaning and by words; `recall_options.HELP` is what a user is told."""
     filters = (memory_type, node, namespace, since, until, valid_at, chars, status != "active")
     _check(query, queries, has_filters=any(filters), forms=as_json + (form == "markdown"))
     bench, grant = open_granted(home, reader=reader, tenant=tenant)
