@@ -117,23 +117,29 @@ class EndpointEmbedder:
     def _parts(self, texts: Sequence[str], *, on_usage: OnUsage) -> Iterator[Part]:
         _ = self._client, self.dimension  # before there are threads
         size = self._settings.batch_texts
-        waiting = deque(range(at, min(at + size, len(texts))) for at in range(0, len(texts), size))
+        batches = deque(range(at, min(at + size, len(texts))) for at in range(0, len(texts), size))
+        with ThreadPoolExecutor(max_workers=self._settings.concurrency) as pool:
+            for batch, answer in self._answers(pool, batches, texts):
+                try:
+                    yield Part(batch, answer.vectors)  # it is kept first, then accounted for
+                finally:
+                    on_usage(answer.tokens)
+
+    def _answers(
+        self, pool: ThreadPoolExecutor, waiting: deque[range], texts: Sequence[str]
+    ) -> Iterator[tuple[range, _Answer]]:
+        """Answers as they come; after a failure those that are under way, and then the failure."""
         asked: dict[Future[_Answer], range] = {}
         failure: BaseException | None = None
-        with ThreadPoolExecutor(max_workers=self._settings.concurrency) as pool:
-            while asked or (waiting and failure is None):
-                while waiting and failure is None and len(asked) < self._settings.concurrency:
-                    batch = waiting.popleft()
-                    asked[pool.submit(self._embedded, [texts[at] for at in batch])] = batch
-                for future in wait(asked, return_when=FIRST_COMPLETED).done:
-                    batch = asked.pop(future)
-                    failure = failure or future.exception()
-                    if future.exception() is None:
-                        answer = future.result()
-                        try:
-                            yield Part(batch, answer.vectors)  # kept first, then accounted for
-                        finally:
-                            on_usage(answer.tokens)
+        while asked or (waiting and failure is None):
+            while waiting and failure is None and len(asked) < self._settings.concurrency:
+                batch = waiting.popleft()
+                asked[pool.submit(self._embedded, [texts[at] for at in batch])] = batch
+            for future in wait(asked, return_when=FIRST_COMPLETED).done:
+                batch = asked.pop(future)
+                failure = failure or future.exception()
+                if future.exception() is None:
+                    yield batch, future.result()
         if failure is not None:
             raise failure
 

@@ -26,6 +26,9 @@ RESOURCE: Final = "fastembed"
 class FastembedEmbedder:
     """A model of fastembed's list, or one in a folder of the user's (`model_path`).
 
+    Some of its models give a text a slightly other vector among other texts. Since vectors are kept
+    by text, a rebuild takes the same ones again.
+
     Raises, from everything but `model_id`:
         SettingsError: the extra is not installed, or there is no such model.
         EndpointError: its weights could not be fetched or loaded.

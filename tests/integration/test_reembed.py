@@ -348,6 +348,27 @@ def test_recall_says_when_the_endpoint_is_down_and_gives_no_half_answer(home, se
     assert caught.value.exit_code == 75
 
 
+def test_a_question_is_masked_as_its_tenant_wants_before_it_leaves(home, server):
+    new = filled(using(home, **at(server)))
+    settings = new.bench.settings.model_copy(update={"personal_data": "mask"})
+    bench = Bench(settings)
+    secret = "hunter2" + "-Zx9q8w7e6"
+    ask(bench, f"who is ann.lee@example.org, and what was DB_PASSWORD={secret} for?")
+    (sent,) = server.embeddings.bodies[-1]["input"]
+    assert sent.startswith("who is [MASKED:")
+    assert "ann.lee" not in sent
+    assert secret not in sent
+
+
+def test_a_rebuild_takes_the_model_of_the_settings_as_well(home, server):
+    filled(home)
+    new = using(home, **at(server))
+    assert rebuild(new.bench) == len(rows(new.bench)) > 0
+    assert {row["embedding_model"] for row in rows(new.bench).values()} == {"openai:m"}
+    assert other_model_made_it(new.bench) is None
+    assert len(ask(new.bench)) == 3
+
+
 def test_stages_know_which_model_they_were_done_with(home, server):
     new = filled(using(home, **at(server)), "a")
     done = new.reports[Stage.MEMORIES].done
