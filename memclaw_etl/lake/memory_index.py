@@ -33,6 +33,10 @@ IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
 VECTOR_INDEX_ROWS = 50_000
 """Below this a flat scan is as fast as an IVF index (measured, DESIGN section 5)."""
+UPKEEP_VERSIONS = 32
+"""After so many commits, about. The rows of each cost a search 0.3 ms until they are indexed, and
+indexing them costs 5 s of one core at 100,000 rows, however few they are (measured)."""
+UNINDEXED_ROWS = 5_000
 KEEP_VERSIONS = timedelta(hours=1)
 """Older versions go on `optimize`; must exceed the longest reader."""
 
@@ -178,6 +182,18 @@ class MemoryIndex:
     ) -> pa.Table:
         """Give those of a scope's rows that have these ids, in no order."""
         return self._rows(f"{in_list('memory_id', memory_ids)} AND {scope.predicate()}", columns)
+
+    @property
+    def needs_upkeep(self) -> bool:
+        """Whether it is time to `optimize`: for whoever has just committed.
+
+        It is at one version in UPKEEP_VERSIONS, and when UNINDEXED_ROWS wait for it.
+        """
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
+        unindexed = memory_table.unindexed_rows(self._table)
+        due = self.version % UPKEEP_VERSIONS == 0
+        return unindexed >= UNINDEXED_ROWS or (due and unindexed > 0)
 
     def optimize(self, *, keep_versions: timedelta = KEEP_VERSIONS) -> None:
         """Compact files, bring the indexes up to date and drop versions older than given.

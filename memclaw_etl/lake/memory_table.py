@@ -26,6 +26,7 @@ __all__ = [
     "remake",
     "rewrite",
     "schema_of",
+    "unindexed_rows",
     "vector_query",
     "words_query",
 ]
@@ -152,6 +153,13 @@ def rewrite(uri: str) -> None:
     table = database.create_table(TABLE, data=rows, schema=old.schema, mode="overwrite")
     table.create_index(SEARCH_TEXT, config=_WORDS)
     table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
+
+
+def unindexed_rows(table: LanceTable) -> int:
+    """How many rows a search reads one by one, since no index knows them yet."""
+    names = [index.name for index in table.list_indices() if index.columns == [SEARCH_TEXT]]
+    stats = table.index_stats(names[0]) if names else None
+    return stats.num_unindexed_rows if stats is not None else table.count_rows()
 
 
 def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:

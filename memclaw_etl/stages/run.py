@@ -10,6 +10,7 @@ from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.stages import commit, failures, interview, mask, merge, remember
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.heartbeat import heartbeat
+from memclaw_etl.stages.index_upkeep import keep_fast
 from memclaw_etl.stages.report import Done, StageReport
 
 
@@ -100,7 +101,9 @@ def _work_all(
     bench: Bench, stage: Stage, request: RunRequest, windows: Sequence[Window]
 ) -> StageReport:
     if stage is Stage.MEMORIES:
-        return remember.remember(bench, windows, run_id=request.run_id, batch_id=request.batch_id)
+        report = remember.remember(bench, windows, run_id=request.run_id, batch_id=request.batch_id)
+        keep_fast(bench, run_id=request.run_id)
+        return report
     if stage is Stage.WATERMARK:
         return commit.commit_windows(bench, windows, run_id=request.run_id)
     if stage is Stage.MINI_REPORTS:

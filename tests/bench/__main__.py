@@ -21,6 +21,7 @@ from memclaw_etl.memories.embeddings import open_embedder  # noqa: E402
 from tests.bench import (  # noqa: E402
     bench_decode,
     bench_extraction,
+    bench_latency,
     bench_masking,
     bench_model,
     bench_pipeline,
@@ -112,7 +113,12 @@ def model(*, quick: bool) -> list[Row]:
 
 def recall(*, quick: bool) -> list[Row]:
     """How long an answer takes."""
-    return bench_recall.latency(10_000 if quick else 100_000)
+    return bench_latency.latency(10_000 if quick else bench_latency.ROWS)
+
+
+def recall_million(*, quick: bool) -> list[Row]:
+    """The same with a million rows. Many minutes, so only when it is asked for."""
+    return [] if quick else bench_latency.latency(bench_latency.MANY_ROWS)
 
 
 def quality(*, quick: bool) -> list[Row]:
@@ -130,8 +136,10 @@ PARTS: Mapping[str, Callable[..., list[Row]]] = {
     "extraction": extraction,
     "model": model,
     "recall": recall,
+    "recall-million": recall_million,
     "quality": quality,
 }
+ON_DEMAND = frozenset({"recall-million"})
 
 
 def figures(part: str, *, quick: bool) -> list[Figure]:
@@ -166,7 +174,7 @@ def main() -> None:
     found: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MEMCLAW_HOME"] = tempfile.tempdir = folder
-        for part in chosen.names or PARTS:
+        for part in chosen.names or [part for part in PARTS if part not in ON_DEMAND]:
             began = time.perf_counter()
             errors.print(f"{part} ...")
             found += figures(part, quick=chosen.quick)

@@ -9,6 +9,7 @@ import pytest
 from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError
 from memclaw_etl.lake import memory_index, memory_races
 from memclaw_etl.lake.memory_index import MemoryIndex
+from memclaw_etl.lake.memory_search import ROW
 from memclaw_etl.memories.publish import publish
 from memclaw_etl.memories.resolve import resolve
 from memclaw_etl.memories.rows import memory_of, rows_of
@@ -192,6 +193,42 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     scope = memory_index.Scope(tenant_id="default")
     found = reader.snapshot().full_text(["index"], scope=scope, limit=5, columns=["content"])
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
+
+
+def test_upkeep_is_due_once_in_so_many_commits_and_when_many_rows_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory_index, "UPKEEP_VERSIONS", 8)
+    index, due = open_index(tmp_path), []
+    assert not index.needs_upkeep
+    for part in range(16):
+        put(index, some(1, f"part{part}"))
+        due.append(index.needs_upkeep)
+    assert due.count(True) == 2
+    monkeypatch.setattr(memory_index, "UNINDEXED_ROWS", 10)
+    assert index.needs_upkeep
+    index.optimize()
+    assert not index.needs_upkeep
+
+
+def test_a_snapshot_stays_as_it_was_and_the_next_one_sees_every_commit(tmp_path):
+    index, reader = open_index(tmp_path), open_index(tmp_path)
+    scope = memory_index.Scope(tenant_id="default")
+    put(index, some(2))
+    before = reader.snapshot()
+
+    def found(snapshot):
+        rows = snapshot.full_text(["memori"], scope=scope, limit=9, columns=["content"])
+        read = snapshot.rows(rows[ROW].to_pylist(), columns=["content"])
+        assert sorted(read.to_pylist(), key=str) == sorted(
+            rows.drop(["_score"]).to_pylist(), key=str
+        )
+        return sorted(rows["content"].to_pylist())
+
+    assert found(before) == ["memory 0", "memory 1"]
+    put(index, some(3), groups=[memory.group_key for memory in some(2)])
+    put(index, [], groups=[memory.group_key for memory in some(1)])
+    assert found(before) == ["memory 0", "memory 1"]
+    assert found(reader.snapshot()) == ["memory 1", "memory 2"]
+    assert before.rows([], columns=["content"]).column_names == ["content", ROW]
 
 
 def test_counts_are_by_tenant_when_asked(tmp_path):

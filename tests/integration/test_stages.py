@@ -3,7 +3,9 @@
 import pytest
 
 from memclaw_etl.errors import UnknownWindowError
+from memclaw_etl.lake import memory_index
 from memclaw_etl.lake.ledger import Stage
+from memclaw_etl.lake.memory_table import unindexed_rows
 from memclaw_etl.service import checks, people
 from memclaw_etl.stages.run import RunRequest, give_back, take, work
 from tests.ledger_rows import again, ask, owed_keys, take_keys
@@ -109,3 +111,16 @@ def test_asking_twice_for_the_same_windows_works_on_them_once(home: Home) -> Non
     keys = [one.partition_key for one in due]
     assert take(home.bench, RunRequest("one", first, keys, False)) == []
     assert len(take(home.bench, RunRequest("two", second, keys, False))) == 1
+
+
+def test_a_run_indexes_what_waits_when_it_is_time(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_index, "UNINDEXED_ROWS", 4)
+    home.talk("a", 1)
+    home.run(home.pin())
+    assert len(home.memories()) == unindexed_rows(home.bench.index._table) == 2
+    home.talk("b", 1)
+    home.run(home.pin())
+    assert len(home.memories()) == 4
+    assert unindexed_rows(home.bench.index._table) == 0

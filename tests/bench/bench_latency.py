@@ -1,0 +1,204 @@
+"""Recall: how long an answer takes, in a large index that another process writes to meanwhile.
+
+Run as `python -m tests.bench recall` (100,000 rows) or `recall-million`.
+"""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+from lancedb.rerankers import RRFReranker
+
+from memclaw_etl.lake.memory_index import MemoryIndex
+from memclaw_etl.lake.memory_rows import Scope
+from memclaw_etl.memories.embeddings import Embedder, open_embedder
+from memclaw_etl.memories.items import Item
+from memclaw_etl.memories.publish import publish
+from memclaw_etl.memories.recall import RecallQuery, recall
+from memclaw_etl.memories.resolve import resolve
+from memclaw_etl.memories.rows import rows_of
+from memclaw_etl.memories.wording import terms
+from tests.bench.memory_items import a_memory_item, open_memory_index
+
+ROOT = Path(__file__).parents[2]
+ROWS = 100_000
+MANY_ROWS = 1_000_000
+QUERIES = 200
+BATCH = 20_000
+FILLER_RANKS = 12
+"""They make up about half of all words, as filler does in English."""
+NODES = 500
+COMMIT_EVERY_S = 1.0
+COMMIT_ROWS = 10
+FILTERS: Mapping[str, Mapping[str, object]] = {
+    "all nodes": {},
+    "one node": {"node_id": "node-7"},
+    "type and time": {"since": datetime(2026, 3, 1, tzinfo=UTC), "memory_type": "episode"},
+}
+
+Row = tuple[str, float, str]
+
+
+class SyntheticEmbedder:
+    """Random directions in place of a model, for filler rows."""
+
+    model_id = "synthetic"
+    dimension = 384
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(11)
+
+    def embed(self, texts):
+        vectors = self._random.standard_normal((len(texts), self.dimension)).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def filler_items(rows: int) -> Iterator[list[Item]]:
+    """Memories of 25 words whose frequencies follow Zipf's law; 500 nodes, one year; in batches.
+
+    The most frequent ranks are left out: in English these are the filler that is not indexed.
+    """
+    random = np.random.default_rng(7)
+    words = [f"w{number:x}" for number in range(20_000)]
+    first, step = datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=365) / rows
+    for start in range(0, rows, BATCH):
+        ranks = (random.zipf(1.3, size=(min(BATCH, rows - start), 50)) - 1) % len(words)
+        chosen = [[rank for rank in row if rank >= FILLER_RANKS][:25] for row in ranks.tolist()]
+        yield [
+            a_memory_item(
+                node=f"node-{i % NODES}", seq=i // NODES, session=f"s{i // 5_000}",
+                content=" ".join(words[rank] for rank in some), ts=first + step * i,
+            )
+            for i, some in enumerate(chosen, start)
+        ]  # fmt: skip
+
+
+def fill(folder: str, embedder: Embedder, rows: int) -> list[str]:
+    """Make an index of filler; gives some of its contents, to ask for."""
+    asked: list[str] = []
+
+    def batches() -> Iterator[pa.Table]:
+        for items in filler_items(rows):
+            asked.extend(one.content for one in items[:: BATCH // 100])
+            memories = resolve(items)
+            now = datetime.now(UTC)
+            born = {memory.memory_id: now for memory in memories}
+            yield rows_of(memories, embedder, created_at=born)
+
+    MemoryIndex.remake(
+        folder, batches(), dimension=embedder.dimension, model_id=embedder.model_id,
+        ledger_id="bench",
+    )  # fmt: skip
+    open_memory_index(folder, embedder).optimize()
+    return asked
+
+
+def write(folder: str) -> None:
+    """Commit ten new memories every second, with upkeep as the pipeline does it, until killed."""
+    embedder = SyntheticEmbedder()
+    index = open_memory_index(folder, embedder)
+    at, number = datetime(2027, 1, 1, tzinfo=UTC), 0
+    print("ready", flush=True)
+    while True:
+        begun = time.monotonic()
+        memories = resolve(
+            a_memory_item(node="writer", seq=i, content=f"new memory w{i:x} w{i % 90:x}", ts=at)
+            for i in range(number, number + COMMIT_ROWS)
+        )
+        publish(index, embedder, memories, groups={memory.group_key for memory in memories})
+        if index.needs_upkeep:
+            index.optimize()
+        number += COMMIT_ROWS
+        time.sleep(max(0.0, COMMIT_EVERY_S - (time.monotonic() - begun)))
+
+
+@contextmanager
+def writing(folder: str) -> Iterator[None]:
+    """Another process commits while the body runs."""
+    command = [sys.executable, "-m", "tests.bench.bench_latency", folder]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            if process.stdout.readline() != "ready\n":
+                raise RuntimeError("the writing process did not start")
+            yield
+        finally:
+            process.kill()
+
+
+class LanceHybrid:
+    """What LanceDB offers by itself: its hybrid query with its default fusion, same table."""
+
+    def __init__(self, folder: str) -> None:
+        database = lancedb.connect(folder, read_consistency_interval=timedelta(0))
+        self._table = database.open_table("memories")
+
+    def ask(self, embedder: Embedder, text: str, scope: Scope) -> list[dict[str, object]]:
+        query = self._table.search(query_type="hybrid").vector(embedder.embed([text])[0])
+        query = query.text(" ".join(terms(text))).distance_type("cosine").where(scope.predicate())
+        return query.rerank(RRFReranker()).limit(10).to_list()
+
+
+def latency(rows: int = ROWS, *, queries: int = QUERIES) -> list[Row]:
+    """Time of one recall with 10 hits, the embedding of the question by the real model included.
+
+    With filters, and while another process commits. LanceDB's own query takes turns with ours.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        asked = fill(folder, SyntheticEmbedder(), rows)
+        figures: list[Row] = [
+            (f"fill and index {rows:,} rows", time.perf_counter() - begun, "s"),
+            (f"index on disk, {rows:,} rows", _disk_bytes(Path(folder)) / 1e6, "MB"),
+        ]
+        index = open_memory_index(folder, SyntheticEmbedder())
+        with writing(folder):
+            for name, given in FILTERS.items():
+                figures += _asking(index, LanceHybrid(folder), asked[:queries], name, given)
+        commits = (index.count() - rows) / COMMIT_ROWS
+    return [*figures, ("commits meanwhile", commits, "")]
+
+
+def _asking(
+    index: MemoryIndex,
+    other: LanceHybrid,
+    asked: Sequence[str],
+    name: str,
+    given: Mapping[str, object],
+) -> list[Row]:
+    embedder, ours, theirs = open_embedder(), [], []
+    for content in asked:
+        text = "what did we say about " + " ".join(content.split()[:6])
+        query = RecallQuery(text=text, tenant_id="default", **given)
+        ours.append(_milliseconds(partial(recall, index, embedder, query)))
+        scope = Scope(tenant_id="default", **given)
+        theirs.append(_milliseconds(partial(other.ask, embedder, text, scope)))
+    return [
+        (f"recall p50, {name}", statistics.median(ours), "ms"),
+        (f"recall p95, {name}", statistics.quantiles(ours, n=20)[-1], "ms"),
+        (f"LanceDB's hybrid query (RRF) p50, {name}", statistics.median(theirs), "ms"),
+        (f"ours to LanceDB's, {name}", statistics.median(ours) / statistics.median(theirs), "x"),
+    ]
+
+
+def _milliseconds(action: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    action()
+    return (time.perf_counter() - begun) * 1000
+
+
+def _disk_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    write(sys.argv[1])
