@@ -14,6 +14,8 @@ _LISTED = """
     密码 密碼 口令 パスワード 비밀번호 비번 كلمة_المرور كلمة_السر סיסמ ωδικός ωδικό รหัสผ่าน
 """
 _WORDS = tuple(word.replace("_", " ") for word in _LISTED.split())
+_BLOCK_BYTES = 64 * 1024
+_LONGEST_BYTES = max(len(word.encode()) for word in _WORDS)
 _TOLD = re.compile(
     r"""(?x)
     [^\W\d_]{0,4}
@@ -36,9 +38,17 @@ def _automaton() -> ahocorasick_rs.BytesAhoCorasick:
     )
 
 
+def _has_word(data: bytes) -> bool:
+    """Whether any of the words stands in the text; block by block, up to the first."""
+    return any(
+        _automaton().find_matches_as_indexes(data[at : at + _BLOCK_BYTES + _LONGEST_BYTES])
+        for at in range(0, len(data), _BLOCK_BYTES)
+    )
+
+
 def look_foreign(text: str) -> Iterator[Finding]:
     """Find what is told after such a word. ASCII texts have none."""
-    if not _automaton().find_matches_as_indexes(text.encode("utf-8", "replace")):
+    if not _has_word(text.encode("utf-8", "replace")):
         return
     for word in _WORDS:
         at = text.find(word)

@@ -11,7 +11,8 @@ from memclaw_etl.masking.values import is_placeholder, is_random, is_wordy
 _RULE_LINE = re.compile(r"[ \t>]{0,4}\|?[ \t]*:?-{2,}[-| \t:]*$")
 _CODES = re.compile(
     r"[^\n]{0,60}"
-    r"(?:\n[ \t>*\-\d.)]{0,6}[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){0,3}[ \t]*(?=\n|$)){2,20}"
+    r"(?:\n[ \t>*\-\d.)]{0,6}(?![A-Za-z]{1,10} codes?\b)"
+    r"[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){0,3}[ \t]*(?=\n|$)){2,20}"
 )
 _CODE = re.compile(r"(?=[a-zA-Z-]*\d)[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}")
 _PHRASE = re.compile(
@@ -25,17 +26,20 @@ _ENTRY = re.compile(
 )
 _HEAD_END = re.compile(r"[\w \"'*`]{0,24}+[|,\t\n]")
 _MOST_ROWS = 50
+_LINE_CHARS = 300
+_HEADING_CHARS = 30
+_DOCUMENT_CHARS = 2_000
 
 
 def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
     """A column of a Markdown or CSV table is headed by a credential word."""
     if _HEAD_END.match(text, end) is None:
         return
-    stop = text.find("\n", end, end + 300)
+    stop = text.find("\n", end, end + _LINE_CHARS)
     if stop < 0:
         return
-    newline = text.rfind("\n", max(0, start - 300), start)
-    if newline < 0 and start > 300:
+    newline = text.rfind("\n", max(0, start - _LINE_CHARS), start)
+    if newline < 0 and start > _LINE_CHARS:
         return
     begin = newline + 1
     head = text[begin:stop]
@@ -47,9 +51,8 @@ def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
     if sum(bool(cell.strip()) for cell in head.split(separator)) < 2:
         return
     column = text[begin:start].count(separator)
-    name = head.split(separator)[column].strip(" \"'*`>")
-    strength = strength_of(name.replace(" ", "_"))
-    if len(name) > 30 or strength < Strength.TOKEN:
+    strength = _heading(head, separator, column)
+    if strength < Strength.TOKEN:
         return
     yield from _cells(
         text,
@@ -59,6 +62,12 @@ def look_table(text: str, start: int, end: int) -> Iterator[Finding]:
         columns=head.count(separator),
         strength=strength,
     )
+
+
+def _heading(head: str, separator: str, column: int) -> Strength:
+    """How strongly a line's cell names a credential."""
+    name = head.split(separator)[column].strip(" \"'*`>")
+    return strength_of(name.replace(" ", "_")) if len(name) <= _HEADING_CHARS else Strength.NONE
 
 
 def _cells(
@@ -73,12 +82,20 @@ def _cells(
         if not _RULE_LINE.match(row):
             offset = begin + sum(len(cell) + 1 for cell in row.split(separator)[:column])
             raw = row.split(separator)[column]
-            value = raw.strip(" \t\"'`*")
+            value = _bare(raw)
+            if is_wordy(value) and _heading(row, separator, column) >= Strength.TOKEN:
+                return  # another heading, which looks under itself
             if _is_cell_secret(value, strength=strength):
                 first = offset + raw.index(value)
                 yield Finding("table-secret", first, first + len(value))
         if at < 0:
             return
+
+
+def _bare(cell: str) -> str:
+    """Without blanks, quotes and the stars of bold text; one star at the end may be part of it."""
+    value = cell.strip(" \t\"'`")
+    return value.strip("*") if value.startswith("*") else value
 
 
 def _is_cell_secret(value: str, *, strength: Strength) -> bool:
@@ -113,8 +130,9 @@ def look_phrase(text: str, start: int, end: int) -> Iterator[Finding]:
 
 
 def look_kubernetes(text: str, start: int, end: int) -> Iterator[Finding]:
-    """Every value of a Kubernetes Secret."""
-    for data in _DATA.finditer(text, max(0, start - 2000), end + 2000):
+    """Every value of a Kubernetes Secret: of the document that says this kind, and of no other."""
+    first, last = _document(text, start, end)
+    for data in _DATA.finditer(text, first, last):
         at = data.end()
         for _ in range(_MOST_ROWS):
             entry = _ENTRY.match(text, at)
@@ -123,6 +141,20 @@ def look_kubernetes(text: str, start: int, end: int) -> Iterator[Finding]:
             if not is_placeholder(entry["value"]) and _is_encoded_secret(entry["value"]):
                 yield Finding("kubernetes-secret", *entry.span("value"))
             at = entry.end()
+
+
+def _document(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the YAML document around its `kind:` may stand.
+
+    No further than another one's `kind:`, which is indented alike.
+    """
+    first, last = max(0, start - _DOCUMENT_CHARS), end + _DOCUMENT_CHARS
+    newline = text.rfind("\n", max(0, start - _LINE_CHARS), start)
+    if newline < 0 and start > _LINE_CHARS:
+        return first, last
+    other = "\n" + text[newline + 1 : start] + "kind:"
+    before, after = text.rfind(other, first, max(0, newline)), text.find(other, end, last)
+    return max(first, before), last if after < 0 else after
 
 
 def _is_encoded_secret(value: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -65,19 +65,19 @@ class Masker:
         found = [*known, *sweep(text)]
         if not text.isascii():
             found.extend(look_foreign(text))
-        marks = [mark.span() for mark in _MARK.finditer(text)] if _MARK_HEAD in text else []
+        has_marks = _MARK_HEAD in text
         deep_until = 0
-        for start, end, looks in self._index.hits(folded(text)):
-            if start < deep_until or (marks and _is_inside(start, marks)):
+        for start, end, looks in self._index.hits(
+            _without_marks(text) if has_marks else folded(text)
+        ):
+            if start < deep_until:
                 continue
             for look in looks:
                 for finding in look(text, start, end):
                     found.append(finding)
                     if finding.end - start > _DEEP_CHARS:
                         deep_until = max(deep_until, finding.end - _DEEP_CHARS)
-        if marks:
-            found = [finding for finding in found if not _touches(finding, marks)]
-        return united(found)
+        return united(list(_beside_marks(found, text)) if has_marks else found)
 
     def _look_again(self, text: str, found: list[Finding]) -> list[Finding]:
         """Look around the marks that would stand for `found`; offsets are those of `text`."""
@@ -94,14 +94,28 @@ def _is_covered(finding: Finding, found: list[Finding]) -> bool:
     return at >= 0 and finding.end <= found[at].end
 
 
-def _is_inside(at: int, marks: list[tuple[int, int]]) -> bool:
-    number = bisect_right(marks, at, key=lambda mark: mark[1])
-    return number < len(marks) and marks[number][0] <= at
+def _without_marks(text: str) -> bytearray:
+    """Fold a text with our own marks blanked out, so that no anchor stands in one.
+
+    The marks are kept in no list, here and below: on a large text that costs more than finding
+    them, and a byte of it would take longer than one of a small text.
+    """
+    blank = bytearray(folded(text))
+    for mark in _MARK.finditer(text):
+        start, end = mark.span()
+        blank[start:end] = b"?" * (end - start)
+    return blank
 
 
-def _touches(finding: Finding, marks: list[tuple[int, int]]) -> bool:
-    at = bisect_right(marks, finding.start, key=lambda mark: mark[1])
-    return at < len(marks) and marks[at][0] < finding.end
+def _beside_marks(found: list[Finding], text: str) -> Iterator[Finding]:
+    """Findings that touch no mark, by start."""
+    marks = _MARK.finditer(text)
+    mark = next(marks, None)
+    for finding in sorted(found, key=lambda one: one.start):
+        while mark is not None and mark.end() <= finding.start:
+            mark = next(marks, None)
+        if mark is None or mark.start() >= finding.end:
+            yield finding
 
 
 def _neighbourhoods(found: list[Finding], length: int) -> list[tuple[int, int]]:

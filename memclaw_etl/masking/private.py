@@ -67,16 +67,21 @@ def private_spans(text: str, *, depth: int = 0) -> tuple[list[tuple[int, int]], 
     spans: list[tuple[int, int]] = []
     opened_at = 0
     for start, end, step in _tags(text):
-        if depth == 0 and step <= 0:
-            spans.append((start, end))
-        elif depth == 0:
+        if depth == 0:
             opened_at = start
-        elif depth + step == 0:
-            spans.append((opened_at, end))
+        if depth + step <= 0:
+            _add(spans, opened_at, end)
         depth = max(0, depth + step)
     if depth and len(text) > opened_at:
-        spans.append((opened_at, len(text)))
+        _add(spans, opened_at, len(text))
     return spans, depth
+
+
+def _add(spans: list[tuple[int, int]], start: int, end: int) -> None:
+    """Add a span behind the others; one that begins where the last ended continues it."""
+    if spans and spans[-1][1] == start:
+        start = spans.pop()[0]
+    spans.append((start, end))
 
 
 def _tags(text: str) -> Iterator[tuple[int, int, int]]:

@@ -86,8 +86,10 @@ def _quoted_password(value: str) -> bool:
         return False
     if is_wordy(value) or is_expression(value):
         return False
-    return not value.isidentifier() or (
-        len(value) >= 6 and bool(re.search(r"[a-z]\d|\d[a-z]|[A-Z]\d", value))
+    return (
+        not value.isidentifier()
+        or (len(value) >= 6 and bool(re.search(r"[a-z]\d|\d[a-z]|[A-Z]\d", value)))
+        or is_random(value, least_chars=8)
     )
 
 
