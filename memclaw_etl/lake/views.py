@@ -26,7 +26,7 @@ from memclaw_etl.lake.stage_files import StageFiles
 
 LEDGER_VIEWS = (
     "nodes", "windows", "watermarks", "batches", "decisions", "breakers", "leases",
-    "model_spending", "model_jobs", "reinterviews",
+    "model_spending", "model_jobs", "reinterviews", "governed_items", "retention_cutoffs",
 )  # fmt: skip
 _STAGE_VIEWS: Mapping[str, tuple[Stage, pl.Schema]] = {
     "chunks": (Stage.MASKED_CHUNKS, MASKED_CHUNKS),

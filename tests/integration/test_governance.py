@@ -20,6 +20,7 @@ from memclaw_etl.service.grants import Grant
 from memclaw_etl.service.rebuild import rebuild
 from memclaw_etl.service.recalling import Asked, ask
 from memclaw_etl.service.relations import DELETED, decided
+from memclaw_etl.service.sql import sql as sql_of
 from memclaw_etl.service.upkeep import Kept, keep_policies
 from memclaw_etl.settings import load_settings
 from memclaw_etl.stages.run import RunRequest, take, work
@@ -119,6 +120,18 @@ def test_policies_hold_for_what_is_new_and_are_counted_without_text(home: Home):
     table = home.bench.memory_rows().to_pylist()
     assert not [row for row in table if "falcon" in row["nearby"] + row["search_text"]]
     assert audit(home.bench) == []
+
+
+def test_what_policies_did_is_listed_by_sql(home: Home):
+    want(home, NO_FALCON, PRIVATE, retention=KEEP_30_DAYS)
+    tell(home, "a", FALCON, WIFE)
+    do_all(home)
+    keep_policies(home.bench)
+    asked = "select policy, action, count(distinct item_id) n from governed_items group by all"
+    found = sql_of(home.bench, ALL, asked)
+    assert sorted(found.rows()) == [("no-falcon", "drop", 1), ("private", "flag", 1)]
+    cutoffs = sql_of(home.bench, ALL, "select memory_type from retention_cutoffs")
+    assert cutoffs.rows() == [("decision",)]
 
 
 def ledger_text(home: Home) -> str:

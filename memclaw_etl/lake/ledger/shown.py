@@ -20,6 +20,7 @@ from memclaw_etl.lake.ledger.schema import (
     watermarks,
     windows,
 )
+from memclaw_etl.lake.ledger.schema_governance import governed_items, retention_cutoffs
 from memclaw_etl.lake.ledger.schema_memories import statement_edges
 from memclaw_etl.lake.ledger.schema_models import reinterviews
 from memclaw_etl.lake.ledger.statements import StoredEdge
@@ -220,4 +221,6 @@ _OF_TENANT: Mapping[str, _Rule] = {
     "batches": _batches_of_tenant,
     "decisions": lambda shown: decisions.c.tenant_id == shown.tenant_id,
     "reinterviews": _reinterviews_of_tenant,
+    "governed_items": lambda shown: governed_items.c.tenant_id == shown.tenant_id,
+    "retention_cutoffs": lambda shown: retention_cutoffs.c.tenant_id == shown.tenant_id,
 }
