@@ -258,12 +258,9 @@ def memory_id_for(oldest: Item) -> str:
     """Id of a memory, from its oldest item.
 
     Type and namespace are part of it, since a window may say the same words in two sections: those
-    items share an id, but they are two memories. So is a later epoch: its windows may have the
-    same range as an earlier one's, and attempt ids know no epochs.
+    items share an id, but they are two memories.
     """
     identity = f"{oldest.item_id}:{oldest.memory_type}:{oldest.namespace}"
-    if oldest.epoch:
-        identity += f":{oldest.epoch}"
     return "mem_" + hashlib.sha1(identity.encode(), usedforsecurity=False).hexdigest()
 
 

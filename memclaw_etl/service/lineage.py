@@ -17,6 +17,7 @@ from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant, shown_to
 from memclaw_etl.stages.bench import Bench
+from memclaw_etl.stages.governing import governed
 from memclaw_etl.stages.merge import read_items
 
 
@@ -114,7 +115,7 @@ def _steps(tx: Connection, bench: Bench, window: Window, memory: Memory) -> list
     path = node.path if node is not None else ""
     return [
         _step(tx, bench, window, item, report=report, chunks=chunks, path=path)
-        for item in read_items(bench, report)
+        for item in governed(bench, read_items(bench, report))
         if item.item_id in memory.item_ids and item.memory_type == memory.memory_type
     ]
 

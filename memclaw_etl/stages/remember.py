@@ -74,6 +74,7 @@ def remember(
                     report.done.append(_mark(tx, bench, window, file))
                 else:
                     report.done.append(unchanged(window, before))
+            report.totals |= governance.totals(tx, [window.window_id for window in due])
             results.clear_touched(tx, _as_they_were(tx, ready, due))
             if batch_id is not None:
                 batches.add_counts(tx, batch_id, report.totals)

@@ -17,6 +17,7 @@ from memclaw_etl.service import people, planning
 from memclaw_etl.service.audit import audit
 from memclaw_etl.service.forgetting import forget
 from memclaw_etl.service.grants import Grant
+from memclaw_etl.service.lineage import lineage
 from memclaw_etl.service.rebuild import rebuild
 from memclaw_etl.service.recalling import Asked, ask
 from memclaw_etl.service.relations import DELETED, decided
@@ -117,6 +118,10 @@ def test_policies_hold_for_what_is_new_and_are_counted_without_text(home: Home):
         assert [one[f"by policy {action}"] for one in counted if f"by policy {action}" in one] == [
             {policy: 1}
         ]
+    totals = home.reports[Stage.MEMORIES].totals
+    assert [totals[f"by policy {one}"] for one in ("drop", "flag", "mask")] == [1, 1, 1]
+    [step] = lineage(home.bench, ALL, saying(home, masked).memory_id).steps
+    assert step.content == masked
     table = home.bench.memory_rows().to_pylist()
     assert not [row for row in table if "falcon" in row["nearby"] + row["search_text"]]
     assert audit(home.bench) == []

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memclaw_etl.memories.items import group_key
@@ -33,7 +33,6 @@ items = st.builds(
     content=st.sampled_from(CONTENTS),
     attempt_id=st.sampled_from(["a1", "a2", "a3"]),
     node_id=st.sampled_from(["n1", "n2"]),
-    epoch=st.integers(0, 1),
     namespace=st.sampled_from(["", "p"]),
     memory_type=st.sampled_from(["decision", "outcome"]),
     interviewer=st.sampled_from(["heuristic", "heuristic", "verbatim"]),
@@ -43,9 +42,9 @@ items = st.builds(
 many = st.lists(
     items,
     max_size=12,
-    unique_by=lambda i: (i.item_id, i.memory_type, i.namespace, i.epoch),
+    unique_by=lambda i: (i.item_id, i.memory_type, i.namespace),
 )
-"""A window says the same once in a section; in another epoch the same range says it again."""
+"""A window says the same once in a section."""
 
 
 def components(given_items):
@@ -58,12 +57,14 @@ def components(given_items):
     return {min(keys): keys for keys in of.values()}.values()
 
 
+@settings(deadline=None)
 @given(many.flatmap(lambda given: st.tuples(st.just(given), st.permutations(given))))
 def test_the_order_of_the_items_does_not_matter(pair):
     one, other = pair
     assert resolve(one) == resolve(other)
 
 
+@settings(deadline=None)
 @given(many)
 def test_components_can_be_resolved_one_by_one(given_items):
     apart = [
@@ -74,6 +75,7 @@ def test_components_can_be_resolved_one_by_one(given_items):
     assert sorted(apart, key=lambda m: (m.group_key, m.memory_id)) == resolve(given_items)
 
 
+@settings(deadline=None)
 @given(many)
 def test_every_item_and_every_evidence_ends_in_a_memory(given_items):
     memories = resolve(given_items)
@@ -88,6 +90,7 @@ def test_every_item_and_every_evidence_ends_in_a_memory(given_items):
     }
 
 
+@settings(deadline=None)
 @given(many)
 def test_what_is_superseded_names_what_took_its_place_and_back(given_items):
     at = {memory.memory_id: memory for memory in resolve(given_items)}
@@ -103,6 +106,7 @@ def test_what_is_superseded_names_what_took_its_place_and_back(given_items):
             assert newer.memory_type == memory.memory_type
 
 
+@settings(deadline=None)
 @given(many)
 def test_items_given_twice_count_once(given_items):
     assert resolve(given_items + given_items) == resolve(given_items)
@@ -125,6 +129,7 @@ rulings = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(many, rulings, st.randoms())
 def test_statuses_follow_from_items_and_rulings_alone(given_items, ruled, chance):
     whole = resolve(given_items, ruled)
@@ -137,6 +142,7 @@ def test_statuses_follow_from_items_and_rulings_alone(given_items, ruled, chance
     assert sorted(apart, key=lambda m: (m.group_key, m.memory_id)) == whole
 
 
+@settings(deadline=None)
 @given(many, rulings)
 def test_rulings_change_the_status_and_nothing_else(given_items, ruled):
     plain = {memory.memory_id: memory for memory in resolve(given_items)}
@@ -157,6 +163,7 @@ def test_rulings_change_the_status_and_nothing_else(given_items, ruled):
             assert memory.status in {"superseded", "deleted"}
 
 
+@settings(deadline=None)
 @given(many, rulings, st.integers(0, 5))
 def test_a_cutoff_that_moves_forward_brings_nothing_back(given_items, ruled, hours):
     def expired(one):
@@ -176,6 +183,7 @@ rules = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(rules, st.integers(0, 1_000)), max_size=6))
 def test_cutoffs_only_move_forward_whatever_the_settings_say(history):
     stored, now = {}, NOON

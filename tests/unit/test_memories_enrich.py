@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memclaw_etl.memories.enrich import (
@@ -100,6 +100,7 @@ def test_importance_is_never_flat_not_even_of_raw_messages():
     assert len(set(raw)) == len(raw)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(STORED), st.integers(0, 9), st.integers(-5, 9), st.booleans(),
     st.sampled_from(["heuristic", "openai", "verbatim"]),

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -169,6 +169,7 @@ some_policies = st.lists(
 ).map(lambda made: [policy(a, name="p" + "x" * n, **w) for n, (a, w) in enumerate(made)])  # fmt: skip
 
 
+@settings(deadline=None)
 @given(items_of_windows, some_policies, st.randoms())
 def test_order_and_batches_of_windows_do_not_matter(items, policies, chance):
     whole = govern(items, policies)
@@ -183,6 +184,7 @@ def test_order_and_batches_of_windows_do_not_matter(items, policies, chance):
     assert {r for part in parts for r in part.records} == set(whole.records)
 
 
+@settings(deadline=None)
 @given(items_of_windows, some_policies)
 def test_nothing_is_left_to_mask_or_drop_and_nothing_gets_lost(items, policies):
     done = govern(items, policies)
@@ -245,6 +247,7 @@ def test_a_sentence_may_have_two_topics():
     assert set(PRIVATE) == set(TOPICS)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.lists(st.sampled_from(["My son", " is ill", ". ", "\n", "1.5", "Why: ", "hi", "[MASKED:a:1]"])).map("".join))  # fmt: skip
 def test_sentences_lie_in_the_text_and_the_quick_look_misses_none(text):
     spans = list(sentences(text))
@@ -254,6 +257,7 @@ def test_sentences_lie_in_the_text_and_the_quick_look_misses_none(text):
         assert may_have_topics([text]) == [True]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=30), max_size=3))
 def test_patterns_are_found_where_they_stand(texts):
     found = find_pattern("[a-m]+", texts, kind="k")
@@ -309,11 +313,11 @@ def test_policies_and_retention_come_from_every_entry_of_a_tenant(tmp_path):
         '[[tenants.policies]]\nname = "two"\npattern = "x"\naction = "flag"\n'
         '[[tenants.retention]]\nmemory_type = "episode"\ndays = 30\n'
     )
-    settings = load_settings(tmp_path)
-    assert [one.name for one in settings.policies_of("a")] == ["one", "two"]
-    assert [(one.memory_type, one.days) for one in settings.retention_of("a")] == [("episode", 30)]
-    assert (settings.personal_data_of("a"), settings.personal_data_of("b")) == ("mask", "flag")
-    assert settings.policies_of("b") == ()
+    loaded = load_settings(tmp_path)
+    assert [one.name for one in loaded.policies_of("a")] == ["one", "two"]
+    assert [(one.memory_type, one.days) for one in loaded.retention_of("a")] == [("episode", 30)]
+    assert (loaded.personal_data_of("a"), loaded.personal_data_of("b")) == ("mask", "flag")
+    assert loaded.policies_of("b") == ()
     twice = (tmp_path / "memclaw.toml").read_text().replace('"two"', '"one"')
     (tmp_path / "memclaw.toml").write_text(twice)
     with pytest.raises(SettingsError, match="several policies named one"):

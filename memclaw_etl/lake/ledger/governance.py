@@ -5,6 +5,7 @@ them again, and survive every re-run. Cutoffs only ever move forward.
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
@@ -82,6 +83,19 @@ def counts(connection: Connection, window_id: str) -> dict[str, dict[str, int]]:
     for action, policy, count in rows:
         found.setdefault(f"by policy {action}", {})[policy] = count
     return found
+
+
+def totals(connection: Connection, window_ids: Sequence[str]) -> dict[str, int]:
+    """What policies did to the items of these windows: `by policy <action>` -> how many."""
+    found: Counter[str] = Counter()
+    for some in batched(window_ids):
+        rows = connection.execute(
+            select(governed_items.c.action, func.count())
+            .where(governed_items.c.window_id.in_(some))
+            .group_by(governed_items.c.action)
+        )
+        found.update({f"by policy {action}": count for action, count in rows})
+    return dict(found)
 
 
 def groups_of_items(connection: Connection, window_id: str) -> dict[str, set[str]]:
