@@ -129,7 +129,7 @@ def answer_all(
     """
     files = _files(bench, grant, readable_nodes(bench, grant))
     by_stem = {Path(path).stem: node_id for node_id, path in files.items()}
-    unknown = {q.conversation for q in questions if q.conversation} - by_stem.keys()
+    unknown = {q.conversation for q in questions if q.conversation is not None} - by_stem.keys()
     if unknown:
         raise NotGrantedError(
             f"there is no trail named {min(unknown)!r} for {grant} ({len(unknown)} such names)"
@@ -140,7 +140,7 @@ def answer_all(
             tenant_id=grant.tenant_id,
             namespaces=grant.namespaces,
             k=k,
-            node_id=by_stem[one.conversation] if one.conversation else None,
+            node_id=None if one.conversation is None else by_stem[one.conversation],
         )
         for one in questions
     ]

@@ -127,6 +127,7 @@ def test_recall(shared, node_ids, grant, asked):
 
 @slow
 @given(grant=grants, question=texts, conversation=st.none() | nodes | odd, k=st.integers(1, 50))
+@example(grant=GRANTS["red-agent"], question="queue", conversation="", k=1)
 def test_recall_of_a_file_of_questions(shared, grant, question, conversation, k):
     asked = [Question("q", question, conversation)]
     try:
