@@ -24,15 +24,13 @@ from memclaw_etl.lake.memory_rows import (
     in_list,
     quoted,
 )
-from memclaw_etl.lake.memory_search import Snapshot
+from memclaw_etl.lake.memory_search import VECTOR_INDEX_ROWS, Snapshot
 
 if TYPE_CHECKING:
     from memclaw_etl.lake.memory_table import LanceTable
 
 IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
-VECTOR_INDEX_ROWS = 50_000
-"""Below this a flat scan is as fast as an IVF index (measured, DESIGN section 5)."""
 UPKEEP_VERSIONS = 32
 """After so many commits, about. The rows of each cost a search 0.3 ms until they are indexed, and
 indexing them costs 5 s of one core at 100,000 rows, however few they are (measured)."""

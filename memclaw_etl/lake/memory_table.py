@@ -1,6 +1,5 @@
 """The LanceDB table behind the memory index. This is the only module that imports `lancedb`."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
@@ -32,6 +31,11 @@ __all__ = [
 ]
 
 TABLE = "memories"
+PARTITION_ROWS = 512
+"""Of the vector index. `optimize` joins and splits partitions to keep near it; with a number of
+partitions instead it joins them to 14,000 rows each, and a search reads every vector."""
+SAMPLES_PER_PARTITION = 64
+"""A quarter of the default makes the index in a quarter of the time and finds as much."""
 _AT_ONCE = timedelta(milliseconds=1)
 """Zero would do the same, with a warning about what `rewrite` says, too."""
 
@@ -169,8 +173,11 @@ def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:
         if count and column not in indexed:
             table.create_index(column, config=kind)
     if with_vectors and VECTOR not in indexed:
-        partitions = math.isqrt(count)  # the default, one per 4,096 rows, probes nearly all
-        config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+        config = IvfFlat(
+            distance_type="cosine",
+            target_partition_size=PARTITION_ROWS,
+            sample_rate=SAMPLES_PER_PARTITION,
+        )
         table.create_index(VECTOR, config=config)
 
 

@@ -53,7 +53,10 @@ def _items_of(path: Path) -> list[Item]:
 
 
 def quality(embedder: Embedder) -> list[Row]:
-    """How much of a question's evidence the first memories hold, by data set, with intervals."""
+    """How much of a question's evidence the first memories hold, by data set.
+
+    With 95 % intervals, over questions that are drawn again and again.
+    """
     scorer = _scorer()
     scores = defaultdict(list)
     for query, hits in _answers(embedder):
@@ -88,7 +91,7 @@ def _figures(scorer: Any, name: str, scores: Sequence[Mapping[str, float]]) -> I
     for measure in MEASURES:
         low, high = scorer.boot(scores, measure, RESAMPLES, cluster=False)
         mean = sum(one[measure] for one in scores) / len(scores)
-        yield f"{name} {measure} [{100 * low:.1f}, {100 * high:.1f}]", 100 * mean, "%"
+        yield f"{name} {measure}", 100 * mean, f"% [{100 * low:.1f}, {100 * high:.1f}]"
     chars = sum(one["chars@10"] for one in scores) / len(scores)
     yield f"{name} characters of the first 10", chars, ""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memclaw_etl.errors import BusyError, HomeMismatchError, InvariantError
-from memclaw_etl.lake import memory_index, memory_races
+from memclaw_etl.lake import memory_index, memory_races, memory_search, memory_table
 from memclaw_etl.lake.memory_index import MemoryIndex
 from memclaw_etl.lake.memory_search import ROW
 from memclaw_etl.memories.publish import publish
@@ -193,6 +193,41 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     scope = memory_index.Scope(tenant_id="default")
     found = reader.snapshot().full_text(["index"], scope=scope, limit=5, columns=["content"])
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
+
+
+def test_a_narrow_scope_is_searched_whole_though_few_partitions_are_looked_into(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(memory_index, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(memory_search, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(memory_search, "PROBES_MIN", 1)
+    monkeypatch.setattr(memory_search, "PROBES_SHARE", 0.0)
+    monkeypatch.setattr(memory_table, "PARTITION_ROWS", 16)
+    index, embedder = open_index(tmp_path), WordEmbedder()
+    words = ["ferry", "harbour", "timetable", "bridge", "lamp", "anchor", "cable", "dock"]
+    put(
+        index,
+        resolve(
+            an_item(
+                content=f"{words[i % 8]} {words[i % 7]} {words[i % 5]} {i}", seq=i,
+                namespace="rare" if i % 100 == 0 else "", node_id=f"n{i % 50}",
+            )
+            for i in range(600)
+        ),
+    )  # fmt: skip
+    index.optimize()
+    vector, snapshot = embedder.embed(["ferry harbour"])[0], index.snapshot()
+
+    def nearest(limit, **scope):
+        asked = memory_index.Scope(tenant_id="default", **scope)
+        return snapshot.nearest(vector, scope=asked, limit=limit, columns=["memory_id"])
+
+    assert nearest(50, namespace="rare").num_rows == 6
+    assert nearest(50, node_id="n3").num_rows == 12
+    assert nearest(600).num_rows == 600
+    few = nearest(5)["_distance"].to_pylist()
+    assert few == sorted(few)
+    assert len(few) == 5
 
 
 def test_upkeep_is_due_once_in_so_many_commits_and_when_many_rows_wait(tmp_path, monkeypatch):
