@@ -42,6 +42,7 @@ format: $(VENV)/installed ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/installed ## print the figures
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
 	$(BIN)/python -m tests.bench
 
 clean: ## remove the virtual environment, caches and the example home

@@ -10,6 +10,7 @@ import typer
 from memclaw_etl.cli.options import HomeOption, IncludeOption, KindArgument, PathArgument, source
 from memclaw_etl.cli.show import errors, out, print_json_line, print_text
 from memclaw_etl.errors import UsageError
+from memclaw_etl.masking.personal import PersonalData
 
 if TYPE_CHECKING:
     from memclaw_etl.service.decoding import DecodedTrail
@@ -74,22 +75,37 @@ def _is_clean(trail: "DecodedTrail") -> bool:
     return trail.error is None and not trail.quarantined
 
 
-def mask(home: HomeOption = None) -> None:
+def mask(
+    personal_data: Annotated[
+        PersonalData | None,
+        typer.Option(
+            help="E-mail addresses, phone numbers, cards, IBANs, national ids: leave them, count"
+            " them, or mask them, too. Default: what the settings say.",
+        ),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
     """Mask credentials and <private> text: {"id", "text"} per line in, the same and findings out.
 
-    Findings say kind and place in the input, never the text. Lines end at a newline only.
+    Findings say kind and place in the input, never the text. Personal data that is only to be
+    flagged stands under "flagged". Lines end at a newline only.
     """
     from memclaw_etl.masking import open_masker
     from memclaw_etl.settings import load_settings
 
-    masker = open_masker(load_settings(home).cache_dir)
+    settings = load_settings(home)
+    masker, policy = open_masker(settings.cache_dir), personal_data
+    if policy is None:
+        policy = PersonalData(settings.personal_data)
     for row_id, text in _rows():
-        masked = masker.session().mask(text)
+        masked = masker.session(personal_data=policy).mask(text)
         row = {
             "id": row_id,
             "text": masked.text,
             "findings": [finding._asdict() for finding in masked.findings],
         }
+        if policy is PersonalData.FLAG:
+            row["flagged"] = [finding._asdict() for finding in masked.flagged]
         sys.stdout.buffer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memclaw_etl.errors import SettingsError
 from memclaw_etl.lake.ledger import Ledger, Node, nodes
+from memclaw_etl.masking import open_masker
 from memclaw_etl.trails.discovery import Source, TrailFile
 
 
@@ -42,6 +43,8 @@ def register_trails(
         if str(trail.real_path) in by_path
     ]
     new = [trail for trail in trails if str(trail.real_path) not in by_path]
+    new, named = _without_credentials(new)
+    refused += named
     if new:
         by_id = {node.node_id: node for node in known}
         added, more_refused = _register_new(ledger, source, new, by_id)
@@ -64,6 +67,25 @@ def _with_sound_names(
         shown = name.encode("utf-8", "backslashreplace").decode()
         refused.append((shown, f"the path {shown} is not UTF-8; rename the file or its folder"))
     return sound, refused
+
+
+def _without_credentials(
+    trails: Sequence[TrailFile],
+) -> tuple[list[TrailFile], list[tuple[str, str]]]:
+    """Leave out new trails whose path holds a credential: paths and node ids stand everywhere."""
+    clean: list[TrailFile] = []
+    refused: list[tuple[str, str]] = []
+    for trail in trails:
+        masked = open_masker().session().mask(str(trail.path))
+        if not masked.findings:
+            clean.append(trail)
+            continue
+        why = (
+            f"the path {masked.text} holds a credential ({masked.findings[0].kind}), and paths"
+            " are stored; rename the file or its folder"
+        )
+        refused.append((masked.text, why))
+    return clean, refused
 
 
 def _is_text(name: str) -> bool:

@@ -71,7 +71,7 @@ def throughput() -> list[Row]:
 
 
 def _others() -> Iterator[tuple[str, Callable[[str], object]]]:
-    """Other maskers, where they are installed; `pip install kingfisher-secret-scanner` is large."""
+    """Other maskers, where they are installed: `pip install --group dev --group bench`."""
     try:
         from caura_client.interviewer.scrub import scrub
 

@@ -444,6 +444,18 @@ def test_mask_answers_line_by_line(tmp_path: Path) -> None:
     assert [one["kind"] for one in rows[2]["findings"]] == ["private"]
 
 
+def test_mask_takes_personal_data_as_it_is_told(tmp_path: Path) -> None:
+    given = dumped({"id": 1, "text": "write to ann.lee@corp.io"}) + b"\n"
+    (left,) = call("mask", "--home", tmp_path, stdin=given).rows
+    assert (left["text"], left["findings"]) == ("write to ann.lee@corp.io", [])
+    (masked,) = call("mask", "--home", tmp_path, "--personal-data", "mask", stdin=given).rows
+    assert masked["text"] == "write to [MASKED:email:1]"
+    (tmp_path / "memclaw.toml").write_text('personal_data = "flag"\n', encoding="utf-8")
+    (flagged,) = call("mask", "--home", tmp_path, stdin=given).rows
+    assert (flagged["text"], flagged["findings"]) == ("write to ann.lee@corp.io", [])
+    assert flagged["flagged"] == [{"kind": "email", "start": 9, "end": 24}]
+
+
 @pytest.mark.parametrize(
     "line",
     [b"no json", b"[1]", b'{"id": 1}', b'{"id": 1, "text": 5}', b'{"id": 1, "text": "\xff"}'],

@@ -219,6 +219,16 @@ def test_a_file_name_that_is_no_text(watched: Watched) -> None:
     assert len(watched.nodes()) == 1
 
 
+def test_a_file_name_that_holds_a_credential(watched: Watched) -> None:
+    secret = "gl" + "pat-" + "x7Kd93mQpL2vRt8WzY4b"
+    watched.write(f"p/{secret}.jsonl", talk(1))
+    code, message = problem(watched)
+    assert code == "SettingsError"
+    assert "[MASKED:" in message
+    assert secret not in message
+    assert len(watched.nodes()) == 1
+
+
 def test_a_buffer_that_starts_again_below_its_end_is_a_new_epoch(watched: Watched) -> None:
     def said(word: str, *seqs: int) -> bytes:
         row = {"ts": None, "session_id": "s", "role": "user", "kind": "message"}
