@@ -38,8 +38,9 @@ _ALTERNATIVE = re.compile(
 )
 _FIGURE = re.compile(r"\d")
 
-_FILE = re.compile(r"(?<![\w/:@])(?:[\w.~-]*/)*[\w-]+\.[a-z][a-z0-9]{0,4}\b(?![(/@])")
-_PATH = re.compile(r"(?<![\w/:@])(?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]+")
+_FILE_NAME = re.compile(r"(?<![\w/:@.~-])(?:[\w.~-]*/)*\.?[\w-]+\.[a-z][a-z0-9]{0,4}\b(?![(/@])")
+_PATH = re.compile(r"(?<![\w/:@.~-])(?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]+")
+"""A run of such letters is looked at from its first one only, so that time stays linear."""
 _INSTALL = re.compile(
     r"\b(?:pip|pip3|pipx|uv|npm|pnpm|yarn|cargo|gem|brew|apt|apt-get|go|conda|poetry)"
     r"\s+(?:install|add|get|i)\s+(?:-\S+\s+)*([\w@./-]+)"
@@ -76,7 +77,7 @@ def entities(content: str) -> tuple[str, ...]:
     code = _CODE.findall(content)
     found = [f"command:{text}" for text in code if _COMMAND.match(text)]
     found += [f"package:{name}" for name in _INSTALL.findall(content)]
-    files = [*_PATH.findall(content), *_FILE.findall(content)]
+    files = [*_PATH.findall(content), *_FILE_NAME.findall(content)]
     found += [f"file:{name}" for name in files if not name.startswith(("e.g", "i.e"))]
     found += [f"symbol:{name}" for name in _SYMBOL.findall(content)]
     return tuple(dict.fromkeys(found))[:ENTITIES_MAX]

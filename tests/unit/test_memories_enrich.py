@@ -26,6 +26,16 @@ def test_entities_are_files_packages_commands_and_symbols_never_people():
     assert not [one for one in found if "alice" in one.casefold() or "bob" in one.casefold()]
 
 
+def test_the_tail_of_an_address_is_no_file_and_a_dot_file_is_one():
+    text = "see https://example.test/pull/231 and x@example.test, then edit .goreleaser.yaml"
+    assert entities(text) == ("file:.goreleaser.yaml",)
+
+
+@pytest.mark.parametrize("piece", ["x-", "x.", "a/", "~", "a_", "/"])
+def test_hostile_texts_end_at_all(piece):
+    entities(piece * 200_000)  # quadratic rules took minutes
+
+
 def test_tags_are_the_words_that_come_most_and_no_names():
     text = "The export timeout was raised, since the export of Marian takes long"
     assert tags(text)[0] == "export"
