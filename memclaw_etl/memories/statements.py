@@ -55,7 +55,10 @@ _IDENTIFIER = re.compile(
     r"(?:v?\d[\w.]*|[a-z]+\d+|[a-z](?=\W|$))|\b(?=[a-f\d]*\d)(?=[a-f\d]*[a-f])[0-9a-f]{7,40}\b",
     re.IGNORECASE,
 )
-_FILE = re.compile(r"(?:[\w.-]*/)+[\w.-]*\w|\b[\w-]+\.[a-z]{1,5}\b(?!\.\w)", re.IGNORECASE)
+_FILE = re.compile(
+    r"(?<![\w.-])(?:[\w.-]*/)+[\w.-]*\w|\b[\w-]{1,100}\.[a-z]{1,5}\b(?!\.\w)", re.IGNORECASE
+)
+"""Looked for at the first letter of a run only, or bounded, so that time stays linear."""
 _FIGURE = re.compile(
     rf"\b\d{{4}}-\d\d(?:-\d\d)?\b|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})\b"
@@ -81,7 +84,7 @@ _VALUE = re.compile(
     r"([\w.+#-]+(?: [\w.+#-]+)?)"
 )
 _CHOSEN = re.compile(
-    r"([\w.+#-]+)\s+(?:is|was|are|were|will be)\s+(?:now\s+)?"
+    r"(?<![\w.+#-])([\w.+#-]+)\s+(?:is|was|are|were|will be)\s+(?:now\s+)?"
     r"(?:used|chosen|picked|selected|adopted|preferred|our)\b"
 )
 _ORDER = re.compile(r"\b(?:before|after|than|over)\b")

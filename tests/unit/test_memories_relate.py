@@ -117,3 +117,9 @@ def test_only_pairs_with_a_new_one_are_looked_at():
         ("k1", "k2"),
         ("k2", "k3"),
     }
+
+
+@pytest.mark.parametrize("piece", ["x-", "x.", "a1", "-", "x--"])
+def test_hostile_texts_are_read_in_the_end(piece):
+    text = piece * 100_000  # quadratic rules took hours
+    assert statement_of(text) == statement_of(text + " ")
