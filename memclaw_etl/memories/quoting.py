@@ -8,6 +8,7 @@ from memclaw_etl.memories.items import folded, text_hash
 LEAST_WORDS = 4
 """A shorter text inside of a longer one is no quotation: "we use Redis" may be said by anyone."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_COLON = re.compile(r":\s+")
 _MARK = re.compile(r"^\[(?:success|failure|partial)\] ")
 _EDGES = ".,;:!?\"'()[] "
 
@@ -34,10 +35,14 @@ def names_of(text: str) -> set[str]:
 
 
 def pieces_of(text: str) -> Iterator[str]:
-    """The names of a text, and of its lines and sentences that are no short phrases."""
+    """The names of a text, and of its parts that are no short phrases.
+
+    Parts are lines, sentences, and what stands behind a colon.
+    """
     yield from names_of(text)
     lines = text.splitlines()
-    parts = [*lines, *(part for line in lines for part in _SENTENCE_END.split(line))]
-    for part in dict.fromkeys(parts):
+    said = [*lines, *(part for line in lines for part in _SENTENCE_END.split(line))]
+    behind = [part[colon.end() :] for part in said for colon in _COLON.finditer(part)]
+    for part in dict.fromkeys([*said, *behind]):
         if len(part.split()) >= LEAST_WORDS:
             yield from names_of(part)

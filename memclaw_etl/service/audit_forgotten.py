@@ -128,6 +128,6 @@ def events_without_owner(bench: Bench, known: Sequence[Window]) -> Iterator[Find
     for window_id, count in found.items():
         message = (
             f"holds {count} events that belonged to a window which was given up while a run worked"
-            " on this one; materialise it again from masked_chunks, then it takes them"
+            " on this one; `memclaw-etl backfill` interviews it again, with them"
         )
         yield Finding("events_owned", keys.get(window_id, window_id), message)

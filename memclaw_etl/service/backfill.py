@@ -17,6 +17,7 @@ from memclaw_etl.lake.ledger import (
     WindowState,
     leases,
     model_jobs,
+    pins,
     reinterviews,
     results,
     windows,
@@ -45,6 +46,9 @@ class Outdated:
 def outdated(bench: Bench, interviewer: str) -> list[Outdated]:
     """Committed windows whose report is older than what `interviewer` would make now.
 
+    So are those that hold events of a window which was given up while a run worked on this one:
+    whoever works on them again takes these events.
+
     Not among them: windows that somebody works on, that a job of the Batch API is about, or whose
     new interview has failed `max_attempts` times.
     """
@@ -58,6 +62,7 @@ def outdated(bench: Bench, interviewer: str) -> list[Outdated]:
         items = results.current(tx, ids, Stage.MERGED_REPORT)
         busy = _busy(bench, every, leases.held(tx, [leases.window_lease(one) for one in ids]))
         busy |= model_jobs.windows_under_way(tx)
+        lacking = pins.events_without_owner(tx)
     asks_a_model = isinstance(target, ManyAtOnce)
     found = []
     for window in every:
@@ -66,7 +71,7 @@ def outdated(bench: Bench, interviewer: str) -> list[Outdated]:
         if not known or window.window_id in busy:
             continue
         made = reports[window.window_id].counts
-        if _is_by(made, stamp):
+        if _is_by(made, stamp) and window.window_id not in lacking:
             continue
         if _RANK.get(str(made["interviewer"]), 0) > _RANK[interviewer]:
             continue

@@ -66,15 +66,16 @@ def reach_of_quotations(bench: Bench, reach: Reach) -> Reach:
     """The same, and every event that repeats the memory's words as a part of what it says.
 
     To erase a text is to erase whatever holds it. Short texts count as a whole only
-    (`memories.quoting.LEAST_WORDS`). Where no store holds the words any more, nothing is added.
+    (`memories.quoting.LEAST_WORDS`). Where no live item holds the words any more, they are still
+    known by their hashes, as a whole, a line or a sentence.
     """
     wordings = _wordings(bench, reach)
-    if not wordings:
-        return reach
-    quoting = _events_saying(
-        bench, reach.tenant_id, lambda text: any(quotes(text, one) for one in wordings),
-        stages=_STAGES,
-    )  # fmt: skip
+
+    def says(text: str) -> bool:
+        is_known = not reach.texts.isdisjoint(pieces_of(text))
+        return is_known or any(quotes(text, one) for one in wordings)
+
+    quoting = _events_saying(bench, reach.tenant_id, says, stages=_STAGES)
     return _with_windows(bench, replace(reach, identities=reach.identities | quoting))
 
 
