@@ -88,16 +88,16 @@ def keep_policies(bench: Bench) -> Kept:
     """
     run_id = f"policies-{uuid.uuid4().hex}"
     with heartbeat(bench, Holder.here(run_id)):
-        tenants = tenants_of(bench)
-        governed = sum(govern_again(bench, one, run_id=run_id) for one in tenants)
-        moved = _move_cutoffs(bench, tenants)
+        governed = sum(govern_again(bench, one, run_id=run_id) for one in tenants_of(bench))
+        moved = _move_cutoffs(bench)
         changed = remember_waiting(bench, run_id=run_id)
     return Kept(windows_governed=governed, cutoffs_moved=moved, memories_changed=changed)
 
 
-def _move_cutoffs(bench: Bench, tenants: Sequence[str]) -> int:
+def _move_cutoffs(bench: Bench) -> int:
     """Store how far retention reaches now, and touch what lies between; how many cutoffs moved."""
-    rules = {one: bench.settings.retention_of(one) for one in tenants}
+    tenants = {one.tenant_id for one in bench.settings.tenants}
+    rules = {one: bench.settings.retention_of(one) for one in sorted(tenants)}
     if not any(rules.values()):
         return 0
     with bench.ledger.write() as tx:

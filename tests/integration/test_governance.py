@@ -385,6 +385,8 @@ def test_memories_expire_by_event_time_and_only_upkeep_and_runs_move_the_cutoff(
 
 def test_what_arrives_late_expires_at_once_and_other_types_do_not(home: Home):
     want(home, retention=[{"memory_type": "preference", "days": 30}])
+    assert keep_policies(home.bench).cutoffs_moved == 1  # of a home without any trail
+    home.clock.move(seconds=1)
     tell_at(home, "z", FALCON, datetime(2026, 2, 27, tzinfo=UTC), 50)
     do_all(home)
     keep_policies(home.bench)
