@@ -61,7 +61,9 @@ def _score(score: float, parts: Mapping[str, float]) -> str:
 
 
 def _notes(hit: "Answer") -> Iterator[str]:
-    """What is special about it: outside the time, replaced, taken away."""
+    """What is special about it: said elsewhere, outside the time, replaced, taken away."""
+    if hit["also"]:
+        yield f"said in the same words {len(hit['also'])} times more"
     if hit["in_time"] is False:
         yield "outside that time"
     if hit["superseded_by"] is not None:

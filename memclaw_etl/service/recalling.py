@@ -22,7 +22,8 @@ from memclaw_etl.stages.bench import Bench
 
 STATUSES = (ACTIVE, "superseded", "deleted", "expired", ANY_STATUS)
 Answer = Mapping[str, Any]
-"""A memory's fields, `file` and `lines` of its own node, `score` and `explanation`.
+"""A memory's fields, `file` and `lines` of its own node, `score` and `explanation`; `also` has the
+ids of memories that say the same in the same words.
 
 `time` tells the time that the question's words name, and `in_time` whether the memory lies in it;
 both are None when they name none.
@@ -228,6 +229,7 @@ def _answers(
     for hit in hits:
         yield {
             **_fields(hit.memory, files),
+            "also": list(hit.also),
             "score": hit.score,
             "explanation": asdict(hit.explanation),
             "created_at": hit.created_at,

@@ -4,6 +4,7 @@ import pytest
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.lake.memory_index import MemoryIndex
+from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.publish import publish
 from memclaw_etl.memories.recall import RecallQuery, recall, recall_many
 from memclaw_etl.memories.resolve import resolve
@@ -22,15 +23,18 @@ ITEMS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def index(tmp_path_factory):
+def filled(folder, items):
     index = MemoryIndex.open(
-        str(tmp_path_factory.mktemp("index")), dimension=EMBEDDER.dimension,
-        model_id=EMBEDDER.model_id, ledger_id="l1",
-    )  # fmt: skip
-    memories = resolve(ITEMS)
+        str(folder), dimension=EMBEDDER.dimension, model_id=EMBEDDER.model_id, ledger_id="l1"
+    )
+    memories = resolve(items)
     publish(index, EMBEDDER, memories, groups={memory.group_key for memory in memories})
     return index
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return filled(tmp_path_factory.mktemp("index"), ITEMS)
 
 
 def contents(index, text, **filters):
@@ -60,6 +64,54 @@ def test_a_neighbour_of_the_answer_in_its_session_gets_support(index):
     support = {hit.memory.content: hit.explanation.support for hit in hits}
     assert support["Because it runs on several hosts"] > 0
     assert support["The cache lives in Redis"] == 0
+
+
+def test_importance_and_freshness_decide_between_equal_scores_only(tmp_path):
+    said = {
+        "amber birch": {"memory_type": "fact", "interviewer": "heuristic"},
+        "birch amber": {"memory_type": "decision", "interviewer": "heuristic"},
+        "cedar dune": {"ts_start": NOON, "ts_end": NOON},
+        "dune cedar": {"ts_start": NOON + timedelta(days=60), "ts_end": NOON + timedelta(days=60)},
+        "amber amber": {"memory_type": "fact"},
+    }
+    index = filled(
+        tmp_path,
+        [
+            an_item(seq=i, content=text, session_id=f"s{i}", **given)
+            for i, (text, given) in enumerate(said.items())
+        ],
+    )
+    hits = recall(index, EMBEDDER, RecallQuery(text="amber", tenant_id="default", k=3))
+    assert [hit.memory.content for hit in hits] == ["amber amber", "birch amber", "amber birch"]
+    assert hits[1].score == hits[2].score < hits[0].score
+    assert hits[1].weight > hits[2].weight
+    now = NOON + timedelta(days=90)
+    asked = RecallQuery(text="cedar", tenant_id="default", k=2, now=now)
+    assert [hit.memory.content for hit in recall(index, EMBEDDER, asked)] == [
+        "dune cedar",
+        "cedar dune",
+    ]
+
+
+def test_what_is_said_in_the_same_words_is_one_hit_that_names_the_others(tmp_path):
+    index = filled(
+        tmp_path,
+        [
+            an_item(seq=0, content="Deploy on Friday.", memory_type="fact", session_id="a"),
+            an_item(seq=1, content="deploy  on friday", session_id="b"),
+            an_item(seq=2, content="Deploy on Friday!", namespace="shop", session_id="c"),
+            an_item(seq=3, content="Deploy on Monday", session_id="d"),
+        ],
+    )
+    hits = recall(index, EMBEDDER, RecallQuery(text="deploy friday", tenant_id="default", k=2))
+    assert [hit.memory.content.casefold()[:13] for hit in hits] == [
+        "deploy  on fr",
+        "deploy on mon",
+    ]
+    others = {m.memory_id for m in all_memories(index) if "riday" in m.content}
+    assert {hits[0].memory.memory_id, *hits[0].also} == others
+    assert len(hits[0].also) == 2
+    assert hits[1].also == ()
 
 
 def test_another_tenant_is_never_seen(index):
