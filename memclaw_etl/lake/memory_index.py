@@ -27,7 +27,7 @@ from memclaw_etl.lake.memory_rows import (
 from memclaw_etl.lake.memory_search import VECTOR_INDEX_ROWS, Snapshot
 
 if TYPE_CHECKING:
-    from memclaw_etl.lake.memory_table import LanceTable
+    from memclaw_etl.lake.memory_table import AsyncTable, LanceTable
 
 IN_LIST_MAX = 2_000
 """Longer key lists are looked up by scanning the key column instead of an IN list."""
@@ -60,7 +60,7 @@ class MemoryIndex:
         self,
         table: "LanceTable",
         *,
-        newest: "Callable[[], LanceTable]",
+        newest: "Callable[[], AsyncTable]",
         clock: Callable[[], datetime],
     ) -> None:
         self._table = table

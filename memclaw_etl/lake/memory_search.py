@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from memclaw_etl.lake.memory_rows import Scope
+from memclaw_etl.lake.memory_rows import VECTOR, Scope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memclaw_etl.lake.memory_table import LanceTable
+    from memclaw_etl.lake.memory_table import AsyncTable, AsyncVectorQuery
 
 ROW = "_rowid"
 """Names a row within one snapshot, and nowhere else."""
@@ -31,7 +31,7 @@ class Snapshot:
     It may be used by several threads at once. It can be read until `optimize` drops its version.
     """
 
-    def __init__(self, table: "LanceTable") -> None:
+    def __init__(self, table: "AsyncTable") -> None:
         self._table = table
 
     def full_text(
@@ -47,9 +47,9 @@ class Snapshot:
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        query = self._table.search(memory_table.words_query(words), query_type="fts")
-        query = query.where(scope.predicate()).limit(limit).with_row_id(True)  # noqa: FBT003
-        return query.select([*columns, "_score"]).to_arrow()
+        query = self._table.query().nearest_to_text(memory_table.words_query(words))
+        query = query.where(scope.predicate()).limit(limit).with_row_id()
+        return memory_table.wait(query.select([*columns, "_score"]).to_arrow())
 
     def nearest(
         self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]
@@ -58,41 +58,38 @@ class Snapshot:
 
         Below VECTOR_INDEX_ROWS rows, and in a narrow scope, these are exactly the nearest.
         """
-        rows = self._table.count_rows()
-        if scope.node_id is None and rows >= VECTOR_INDEX_ROWS:
-            probes = max(PROBES_MIN, int(PROBES_SHARE * math.isqrt(rows)))
-            found = self._nearest(vector, scope, limit, columns, probes=probes)
-            if found.num_rows == limit:
-                return found
-        return self._nearest(vector, scope, limit, columns, probes=None)
-
-    def _nearest(
-        self,
-        vector: "NDArray[np.float32]",
-        scope: Scope,
-        limit: int,
-        columns: Sequence[str],
-        *,
-        probes: int | None,
-    ) -> pa.Table:
-        """Look into so many partitions, or all.
-
-        One that may look into more if it finds too few always does (lance issue 5637).
-        """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
 
-        query = memory_table.vector_query(self._table, vector).distance_type("cosine")
-        query = query.nprobes(probes) if probes is not None else query.maximum_nprobes(0)
-        query = query.where(scope.predicate()).limit(limit).with_row_id(True)  # noqa: FBT003
-        return query.select([*columns, "_distance"]).to_arrow()
+        return memory_table.wait(self._nearest(vector, scope, limit, columns))
+
+    async def _nearest(
+        self, vector: "NDArray[np.float32]", scope: Scope, limit: int, columns: Sequence[str]
+    ) -> pa.Table:
+        """Look into some partitions, and into all where that finds too few.
+
+        LanceDB could do that by itself, but then always looks into all (lance issue 5637).
+        """
+
+        def query() -> "AsyncVectorQuery":
+            asked = self._table.query().nearest_to(vector).column(VECTOR).distance_type("cosine")
+            asked = asked.where(scope.predicate()).limit(limit).with_row_id()
+            return asked.select([*columns, "_distance"])
+
+        rows = await self._table.count_rows()
+        if scope.node_id is None and rows >= VECTOR_INDEX_ROWS:
+            probes = max(PROBES_MIN, int(PROBES_SHARE * math.isqrt(rows)))
+            found = await query().nprobes(probes).to_arrow()
+            if found.num_rows == limit:
+                return found
+        return await query().maximum_nprobes(0).to_arrow()
 
     def rows(self, row_ids: Sequence[int], *, columns: Sequence[str]) -> pa.Table:
         """Give the rows with these ids, in no order, with `ROW`."""
+        from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
+
         if not row_ids:
-            return (
-                self._table.schema.empty_table()
-                .select(columns)
-                .append_column(ROW, pa.array([], pa.uint64()))
-            )
+            schema = memory_table.wait(self._table.schema())
+            none = pa.array([], pa.uint64())
+            return schema.empty_table().select(columns).append_column(ROW, none)
         taken = self._table.take_row_ids(list(row_ids)).with_row_id()
-        return taken.select(list(columns)).to_arrow()
+        return memory_table.wait(taken.select(list(columns)).to_arrow())
