@@ -23,7 +23,7 @@ class EmbeddingSettings(BaseModel):
     provider: ProviderName = "packaged"
     """`packaged`: all-MiniLM-L6-v2, on this machine. `openai`: any OpenAI-compatible endpoint.
     `fastembed`: the package of that name, which may fetch the model that you name."""
-    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    model: Annotated[str, Field(min_length=1, max_length=150)] | None = None
     base_url: str | None = None
     """Of the endpoint; default `OPENAI_BASE_URL`, else OpenAI's own."""
     model_path: Path | None = None
