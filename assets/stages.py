@@ -39,6 +39,12 @@ def masked_chunks(context: dg.AssetExecutionContext, memclaw: Memclaw) -> dg.Mat
     deps=[masked_chunks], partitions_def=WINDOWS, backfill_policy=_ONE_RUN, group_name=GROUP,
     owners=OWNERS, kinds={"parquet"}, tags={"stage": "2", "text": "masked"},
     metadata=asset_metadata(Stage.MINI_REPORTS),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "no_leak", asset="mini_reports",
+            description="The masker finds nothing in what the interviewer said.",
+        )
+    ],
 )  # fmt: skip
 def mini_reports(context: dg.AssetExecutionContext, memclaw: Memclaw) -> dg.MaterializeResult:
     """What the interviewer says of each chunk: items in six sections, each citing its events.

@@ -22,7 +22,7 @@ class AnchorIndex:
             for anchor in rule.anchors:
                 looks[anchor].append(rule.look)
         self._looks = [tuple(found) for found in looks.values()]
-        self._longest_bytes = max(map(len, looks))
+        self._longest_bytes = max(map(len, looks), default=1)
         self._automaton = ahocorasick_rs.BytesAhoCorasick(
             [anchor.encode("ascii") for anchor in looks],
             matchkind=ahocorasick_rs.MatchKind.Standard,

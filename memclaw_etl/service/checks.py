@@ -33,6 +33,7 @@ class Finding:
 
 CHECK_OF_STAGE = {
     Stage.MASKED_CHUNKS: "no_leak",
+    Stage.MINI_REPORTS: "no_leak",
     Stage.MERGED_REPORT: "evidence_grounded",
     Stage.WATERMARK: "watermark_matches_commits",
 }
@@ -41,7 +42,7 @@ CHECK_OF_STAGE = {
 
 def after_stage(bench: Bench, stage: Stage, chosen: Sequence[Window]) -> list[Finding]:
     """Run the check of a stage over these windows."""
-    if stage is Stage.MASKED_CHUNKS:
+    if stage in {Stage.MASKED_CHUNKS, Stage.MINI_REPORTS}:
         return leaks(bench, stage, chosen)
     if stage is Stage.MERGED_REPORT:
         return leaks(bench, stage, chosen) + ungrounded(bench, chosen)
