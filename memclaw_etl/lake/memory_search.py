@@ -9,6 +9,8 @@ import pyarrow as pa
 from memclaw_etl.lake.memory_rows import VECTOR, Scope
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,8 +38,8 @@ class Snapshot:
 
     def full_text(
         self, words: Sequence[str], *, scope: Scope, limit: int, columns: Sequence[str]
-    ) -> pa.Table:
-        """BM25 over `search_text`, best first; rows without any word are absent.
+    ) -> "Future[pa.Table]":
+        """Begin BM25 over `search_text`: best first; rows without any word are absent.
 
         Args:
             words: at least one; a word that is given twice weighs twice.
@@ -49,7 +51,7 @@ class Snapshot:
 
         query = self._table.query().nearest_to_text(memory_table.words_query(words))
         query = query.where(scope.predicate()).limit(limit).with_row_id()
-        return memory_table.wait(query.select([*columns, "_score"]).to_arrow())
+        return memory_table.start(query.select([*columns, "_score"]).to_arrow())
 
     def nearest(
         self, vector: "NDArray[np.float32]", *, scope: Scope, limit: int, columns: Sequence[str]

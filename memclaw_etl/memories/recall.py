@@ -5,7 +5,6 @@ how their scores are made. Everything that one answer reads is of one version of
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -109,13 +108,10 @@ def _answer(index: MemoryIndex, query: RecallQuery, embed: Callable[[], Vectors]
     snapshot, scope, limit = index.snapshot(), _scope(query), max(CANDIDATES, query.k)
     words = terms(query.text) or [_NO_WORD]
     asked = [*words * WORD_WEIGHT, *pairs(words)]
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        found = beside.submit(
-            snapshot.full_text, asked, scope=scope, limit=limit, columns=(*COLUMNS, VECTOR)
-        )
-        vector = embed()
-        by_vector = snapshot.nearest(vector, scope=scope, limit=limit, columns=COLUMNS)
-        by_words = found.result()
+    found = snapshot.full_text(asked, scope=scope, limit=limit, columns=(*COLUMNS, VECTOR))
+    vector = embed()
+    by_vector = snapshot.nearest(vector, scope=scope, limit=limit, columns=COLUMNS)
+    by_words = found.result()
     ranked = rank(unite(by_words, by_vector, vector))
     return _hits(snapshot, ranked, list(_chosen(snapshot, ranked, query)), now=query.now)
 

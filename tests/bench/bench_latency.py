@@ -17,6 +17,7 @@ from pathlib import Path
 import lancedb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from lancedb.rerankers import RRFReranker
 
 from memclaw_etl.lake.memory_index import MemoryIndex
@@ -84,16 +85,23 @@ def filler_items(rows: int) -> Iterator[list[Item]]:
 
 
 def fill(folder: str, embedder: Embedder, rows: int) -> list[str]:
-    """Make an index of filler; gives some of its contents, to ask for."""
+    """Make an index of filler; gives some of its contents, to ask for.
+
+    Beyond ROWS the texts come again, as memories of other nodes with other vectors.
+    """
     asked: list[str] = []
 
     def batches() -> Iterator[pa.Table]:
-        for items in filler_items(rows):
+        made: list[pa.Table] = []
+        for items in filler_items(min(rows, ROWS)):
             asked.extend(one.content for one in items[:: BATCH // 100])
             memories = resolve(items)
             now = datetime.now(UTC)
             born = {memory.memory_id: now for memory in memories}
-            yield rows_of(memories, embedder, created_at=born)
+            made.append(rows_of(memories, embedder, created_at=born))
+            yield made[-1]
+        for copy in range(1, rows // ROWS):
+            yield from (_copied(table, embedder, copy) for table in made)
 
     MemoryIndex.remake(
         folder, batches(), dimension=embedder.dimension, model_id=embedder.model_id,
@@ -101,6 +109,27 @@ def fill(folder: str, embedder: Embedder, rows: int) -> list[str]:
     )  # fmt: skip
     open_memory_index(folder, embedder).optimize()
     return asked
+
+
+def _copied(table: pa.Table, embedder: Embedder, copy: int) -> pa.Table:
+    """The same texts as other memories, elsewhere: making a million one by one takes too long."""
+    count = table.num_rows
+    flat = pa.array(embedder.embed([""] * count).ravel())
+    random = np.random.default_rng(copy)
+    nodes = [f"node-{number}" for number in random.integers(NODES, size=count)]
+    changed = {
+        "memory_id": pc.binary_join_element_wise(table["memory_id"], str(copy), "-"),
+        "group_key": pc.binary_join_element_wise(table["group_key"], str(copy), "-"),
+        "words_key": pa.array(random.integers(2**62, size=count)),
+        "session_key": pa.array(random.integers(2**20, size=count)),
+        "node_id": pa.array(nodes),
+        "node_ids": pa.array([[node] for node in nodes], pa.list_(pa.string())),
+        "vector": pa.FixedSizeListArray.from_arrays(flat, embedder.dimension),
+    }
+    for name, values in changed.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.schema.field(place), values)
+    return table
 
 
 def write(folder: str) -> None:

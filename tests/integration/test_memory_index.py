@@ -142,7 +142,10 @@ def remade_rows(memories):
 def words_find(index):
     scope = memory_index.Scope(tenant_id="default")
     return (
-        index.snapshot().full_text(["memori"], scope=scope, limit=9, columns=["content"]).num_rows
+        index.snapshot()
+        .full_text(["memori"], scope=scope, limit=9, columns=["content"])
+        .result()
+        .num_rows
     )
 
 
@@ -191,7 +194,9 @@ def test_optimizing_changes_no_row_and_readers_go_on(tmp_path, monkeypatch):
     assert len(stored(reader)) == 400
     put(index, some(1, "new and not yet indexed"))
     scope = memory_index.Scope(tenant_id="default")
-    found = reader.snapshot().full_text(["index"], scope=scope, limit=5, columns=["content"])
+    found = (
+        reader.snapshot().full_text(["index"], scope=scope, limit=5, columns=["content"]).result()
+    )
     assert found["content"].to_pylist() == ["new and not yet indexed 0"]
 
 
@@ -251,7 +256,7 @@ def test_a_snapshot_stays_as_it_was_and_the_next_one_sees_every_commit(tmp_path)
     before = reader.snapshot()
 
     def found(snapshot):
-        rows = snapshot.full_text(["memori"], scope=scope, limit=9, columns=["content"])
+        rows = snapshot.full_text(["memori"], scope=scope, limit=9, columns=["content"]).result()
         read = snapshot.rows(rows[ROW].to_pylist(), columns=["content"])
         assert sorted(read.to_pylist(), key=str) == sorted(
             rows.drop(["_score"]).to_pylist(), key=str
@@ -280,7 +285,9 @@ def test_a_word_that_is_asked_twice_weighs_twice_indexed_or_not(tmp_path):
     put(index, some(3, "green apple"))
 
     def scores(words):
-        found = index.snapshot().full_text(words, scope=scope, limit=50, columns=["memory_id"])
+        found = (
+            index.snapshot().full_text(words, scope=scope, limit=50, columns=["memory_id"]).result()
+        )
         return dict(zip(found["memory_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
 
     once, twice = scores(["green", "appl"]), scores(["green", "appl", "green", "appl"])
