@@ -199,7 +199,8 @@ def sql(
     Views hold the rows of one tenant; as a reader of some namespaces, theirs. No file can be read
     around them.
 
-    Of the ledger: nodes, windows, watermarks, batches, decisions, reinterviews.
+    Of the ledger: nodes, windows, watermarks, batches, decisions, reinterviews, governed_items,
+    retention_cutoffs.
 
     Of the stages: chunks, mini_reports, items; of the index: memories.
 
