@@ -12,11 +12,12 @@ from memclaw_etl.service import remask
 from memclaw_etl.service.home import open_home
 from memclaw_etl.settings import load_settings
 from memclaw_etl.stages import remask as stage
+from memclaw_etl.stages import remember
 
 OWNERS = {
     "_file": stage._Work,
     "set_current": results,
-    "remember": remask,
+    "remember": remember,
     "_remask_answers": remask,
     "remove": StageFiles,
     "rewrite": MemoryIndex,
