@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = (
     "demo", "run", "ui", "status", "lineage", "audit", "sql", "doctor", "recall", "memories",
     "events", "mask", "skip", "retry", "rebuild", "remask", "reembed", "backfill", "forget", "decisions",
-    "undo",
+    "undo", "delete", "undelete",
 )  # fmt: skip
 RUN_COUNTS = (
     "nodes", "windows_planned", "windows_committed", "windows_failed", "windows_held", "events",
