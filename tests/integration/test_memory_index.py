@@ -235,6 +235,23 @@ def test_a_narrow_scope_is_searched_whole_though_few_partitions_are_looked_into(
     assert len(few) == 5
 
 
+def test_the_parts_of_the_vector_index_stay_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory_index, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(memory_table, "VECTOR_PARTS_MAX", 2)
+    index, parts = open_index(tmp_path), []
+    put(index, some(300))
+    for part in range(5):
+        index.optimize()
+        parts.append(index._table.index_stats("vector_idx").num_indices)
+        put(index, some(3, f"part{part}"))
+    assert max(parts) <= 3
+    index.optimize()
+    vector = WordEmbedder().embed(["part4 1"])[0]
+    scope = memory_index.Scope(tenant_id="default")
+    found = index.snapshot().nearest(vector, scope=scope, limit=400, columns=["memory_id"])
+    assert found.num_rows == 315
+
+
 def test_upkeep_is_due_once_in_so_many_commits_and_when_many_rows_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(memory_index, "UPKEEP_VERSIONS", 8)
     index, due = open_index(tmp_path), []
