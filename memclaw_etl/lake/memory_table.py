@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 import lancedb
@@ -130,6 +131,7 @@ def remake(uri: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> No
     database = lancedb.connect(uri, read_consistency_interval=timedelta(0))
     if not _is_readable(database):
         database.drop_table(TABLE)
+    _remove_half_written(uri)
     raised: list[BaseException] = []
     reader = pa.RecordBatchReader.from_batches(schema, _keeping_errors(batches, raised))
     try:
@@ -177,6 +179,7 @@ def rewrite(uri: str) -> None:
     table = database.create_table(TABLE, data=rows, schema=old.schema, mode="overwrite")
     table.create_index(SEARCH_TEXT, config=_WORDS)
     table.optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
+    _remove_half_written(uri)
 
 
 def unindexed_rows(table: LanceTable) -> int:
@@ -184,6 +187,16 @@ def unindexed_rows(table: LanceTable) -> int:
     names = [index.name for index in table.list_indices() if index.columns == [SEARCH_TEXT]]
     stats = table.index_stats(names[0]) if names else None
     return stats.num_unindexed_rows if stats is not None else table.count_rows()
+
+
+def _remove_half_written(uri: str) -> None:
+    """Remove files that a killed writer of a folder left: rows stand in them, and no cleanup does.
+
+    An object store shows whole objects only.
+    """
+    if "://" not in uri:
+        for file in Path(uri, f"{TABLE}.lance").rglob(".tmp*"):
+            file.unlink(missing_ok=True)
 
 
 def add_indexes(table: LanceTable, *, count: int, with_vectors: bool) -> None:

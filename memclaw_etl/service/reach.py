@@ -112,9 +112,13 @@ def _events_saying(
     """
     with bench.ledger.read() as tx:
         known = [one for one in windows.all_windows(tx) if one.tenant_id == tenant_id]
+        ids = [window.window_id for window in known]
+        current = {stage: results.current(tx, ids, stage) for stage in stages}
     found: set[str] = set()
     for window in known:
-        found |= events_that_say(bench, window, says, stages=stages)
+        name = window.window_id
+        files = {stage: files[name] for stage, files in current.items() if name in files}
+        found |= events_that_say(bench, window, files, says)
     return found
 
 

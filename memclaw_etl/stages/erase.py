@@ -92,25 +92,26 @@ def erase_from_window(bench: Bench, window: Window, erasure: Erasure, *, run_id:
 
 
 def events_that_say(
-    bench: Bench, window: Window, says: Callable[[str], bool], *, stages: Collection[Stage]
+    bench: Bench, window: Window, files: Mapping[Stage, StageFile], says: Callable[[str], bool]
 ) -> set[str]:
     """Identities of a window's events that say something, or that a statement rests on that does.
 
     Args:
         bench: the stores.
-        window: whose files to read.
+        window: whose files these are.
+        files: where to look.
         says: whether a text says it.
-        stages: which of its files to look into.
     """
-    with bench.ledger.read() as tx:
-        before = files_of(tx, window)
-        owned = pins.owned_events(tx, window.window_id)
     refs: set[_Ref] = set()
-    for stage in before.keys() & set(stages):
+    for stage, file in files.items():
         columns = TEXT_COLUMNS[stage]
-        for row in bench.files.read(before[stage].path).iter_rows(named=True):
+        for row in bench.files.read(file.path).iter_rows(named=True):
             if any(row[name] is not None and says(row[name]) for name in columns):
                 refs |= _refs_of(row)
+    if not refs:
+        return set()
+    with bench.ledger.read() as tx:
+        owned = pins.owned_events(tx, window.window_id)
     return {owned[ref] for ref in refs if ref in owned}
 
 

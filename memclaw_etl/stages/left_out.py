@@ -44,7 +44,6 @@ def _items_left(items: Iterable[ReportItem], erased: LeftOut) -> Iterator[Report
 
 def left_out(connection: Connection, tenant_id: str) -> LeftOut:
     """What of a tenant must not be stored."""
-    return LeftOut(
-        identities=frozenset(tombstones.erased(connection, tenant_id)),
-        texts=frozenset(tombstones.erased_texts(connection, tenant_id)),
-    )
+    events = tombstones.erased(connection, tenant_id)
+    texts = tombstones.erased_texts(connection, tenant_id, events)
+    return LeftOut(identities=frozenset(events), texts=frozenset(texts))

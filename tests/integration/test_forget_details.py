@@ -1,5 +1,8 @@
 """What a forget reaches and what it leaves alone; what `--dry-run` says before; what audit finds."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from memclaw_etl.service.audit import audit
 from memclaw_etl.service.backfill import outdated
 from memclaw_etl.service.forget_preview import preview_erase, preview_forget
 from memclaw_etl.service.forgetting import forget
+from memclaw_etl.service.rebuild import rebuild
 from memclaw_etl.service.relations import undo
 from memclaw_etl.stages import mask
 from memclaw_etl.stages.run import RunRequest, take, work
@@ -268,9 +272,9 @@ def test_a_tombstone_is_one_however_often_it_is_laid(home: Home) -> None:
         assert first == second
         assert tombstones.events_of(tx, "t", "m") == ({"a", "b"}, {"h"})
         assert tombstones.erased(tx, "t") == {"b"}
-        assert tombstones.erased_texts(tx, "t") == set()
+        assert tombstones.erased_texts(tx, "t", {"b"}) == set()
         tombstones.forget(tx, **given, identities=["a", "b"], reason="", erase=True, now=now)
-        assert tombstones.erased_texts(tx, "t") == {"h"}
+        assert tombstones.erased_texts(tx, "t", {"a", "b"}) == {"h"}
         [row] = tx.execute(tombstone_table.select()).all()
     assert row.reason == "one"
 
@@ -301,3 +305,33 @@ def test_events_that_nobody_owns_are_found_and_taken_by_a_backfill(home: Home) -
     assert again(home.ledger, fork).events == 4
     assert outdated(home.bench, "heuristic") == []
     assert audit(home.bench) == []
+
+
+WRITER = """
+import os, signal, sys
+import pyarrow as pa
+from memclaw_etl.lake import memory_table
+uri, text = sys.argv[1:]
+schema = pa.schema([pa.field("memory_id", pa.string(), nullable=False)])
+def rows():
+    for number in range(60):
+        yield pa.RecordBatch.from_pylist([{"memory_id": f"{text} {number}" * 30}] * 2_000, schema)
+    os.kill(os.getpid(), signal.SIGKILL)
+memory_table.remake(uri, rows(), schema)
+"""
+
+
+@pytest.mark.parametrize("what", ["erase", "rebuild"])
+def test_what_a_killed_writer_of_the_index_left_is_removed(home: Home, what: str) -> None:
+    """LanceDB's own cleanup leaves such files for ever."""
+    talk(home, "a", REDIS, 100)
+    do_all(home)
+    command = [sys.executable, "-c", WRITER, home.bench.index_uri, "half-written"]
+    died = subprocess.run(command, cwd=Path(__file__).parents[2], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert homes.holding(home.bench.settings.home, ["half-written"])
+    if what == "erase":
+        gone(home, REDIS, erase=True)
+    else:
+        rebuild(home.bench)
+    assert homes.holding(home.bench.settings.home, ["half-written"]) == {}

@@ -112,9 +112,11 @@ def erased(connection: Connection, tenant_id: str) -> set[str]:
     return {row.identity for row in rows}
 
 
-def erased_texts(connection: Connection, tenant_id: str) -> set[str]:
-    """Content hashes of the tenant's statements of which all that they rest on was erased."""
-    gone = erased(connection, tenant_id)
+def erased_texts(connection: Connection, tenant_id: str, events: Collection[str]) -> set[str]:
+    """Content hashes of the tenant's statements that rest on nothing but these erased events."""
+    gone = set(events)
+    if not gone:
+        return set()
     rows = connection.execute(
         select(tombstones.c.content_hash, tombstones.c.evidence).where(
             tombstones.c.tenant_id == tenant_id
