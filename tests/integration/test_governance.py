@@ -9,11 +9,11 @@ import pytest
 
 from memclaw_etl.errors import UsageError
 from memclaw_etl.interview.heuristic import HeuristicInterviewer
-from memclaw_etl.lake.ledger import Stage, leases, windows
+from memclaw_etl.lake.ledger import Stage, governance, leases, results, windows
 from memclaw_etl.lake.ledger.leases import Holder
 from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.resolve import Memory
-from memclaw_etl.service import people, planning
+from memclaw_etl.service import people, planning, upkeep
 from memclaw_etl.service.audit import audit
 from memclaw_etl.service.forgetting import forget
 from memclaw_etl.service.grants import Grant
@@ -24,6 +24,7 @@ from memclaw_etl.service.relations import DELETED, decided
 from memclaw_etl.service.sql import sql as sql_of
 from memclaw_etl.service.upkeep import Kept, keep_policies
 from memclaw_etl.settings import load_settings
+from memclaw_etl.stages import govern_again, remember
 from memclaw_etl.stages.run import RunRequest, take, work
 from tests.cli import call
 from tests.staged import Home, home
@@ -37,6 +38,7 @@ KAFKA = "Decision: we use Kafka for the job queue because it is simpler."
 REDIS_AGAIN = "Decision: Redis is used for the job queue because it is simpler."
 WRITE = f"Decision: we send the invoices to {MAIL} because she asked for it."
 FALCON = "Decision: project falcon keeps its own database because it grows."
+OLD = "Decision: the export timeout is 30 s, since clients wait."
 WIFE = "Decision: my wife picks the restaurant because I always choose badly."
 ALL = Grant(tenant_id="default")
 
@@ -224,18 +226,39 @@ def test_policies_of_one_tenant_do_not_touch_another(home: Home):
     assert audit(home.bench) == []
 
 
-def test_a_stop_between_choosing_and_resolving_is_made_good(home: Home, monkeypatch):
+class Stopped(BaseException):
+    """The process is gone: nothing catches it."""
+
+
+STEPS = [
+    (govern_again, "keep_items"), (governance, "move_cutoffs"), (results, "touch"),
+    (remember, "publish"), (results, "clear_touched"), (upkeep, "remember_waiting"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("owner", "step"), STEPS, ids=[name for _, name in STEPS])
+def test_a_stop_anywhere_is_made_good_by_the_next_call(home: Home, monkeypatch, owner, step, after):
     tell(home, "a", FALCON, REDIS)
+    tell_at(home, "b", OLD, datetime(2026, 1, 1, tzinfo=UTC), 200)
     do_all(home)
-    want(home, NO_FALCON)
+    want(home, NO_FALCON, retention=KEEP_30_DAYS)
+    original = getattr(owner, step)
+
+    def stop(*args: object, **kwargs: object) -> None:
+        if after:
+            original(*args, **kwargs)
+        raise Stopped
+
     with monkeypatch.context() as patch:
-        patch.setattr("memclaw_etl.service.upkeep.remember_waiting", lambda *a, **k: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        patch.setattr(owner, step, stop)
+        with pytest.raises(Stopped):
             keep_policies(home.bench)
-    assert FALCON in contents(home)
+    home.clock.move(seconds=1 + home.bench.settings.limits.lease_s)  # its leases end
     keep_policies(home.bench)
-    assert FALCON not in contents(home)
+    assert statuses(home) == {REDIS: "active", OLD: "expired"}
     assert audit(home.bench) == []
+    assert keep_policies(home.bench).memories_changed == 0
 
 
 def test_what_was_forgotten_stays_forgotten_whatever_the_policies(home: Home):
