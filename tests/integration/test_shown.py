@@ -105,3 +105,14 @@ def test_what_belongs_to_no_tenant_has_no_rule() -> None:
             assert table not in shown.tables(of)
             with pytest.raises(KeyError):
                 shown.condition(table, of)
+
+
+def test_of_a_shared_node_only_what_names_it_is_shown() -> None:
+    """The decoder of some trails carries the project folder from window to window."""
+    whole, some = Shown(tenant_id="acme"), Shown(tenant_id="acme", part=part())
+    for table in ("nodes", "windows"):
+        assert "decoder_state" in shown.columns(table, whole)
+        assert "decoder_state" not in shown.columns(table, some)
+    hidden = {"problem", "head_seq", "frontier_seq", "root", "real_path", "unknown"}
+    assert hidden <= set(shown.columns("nodes", whole))
+    assert not hidden & set(shown.columns("nodes", some))

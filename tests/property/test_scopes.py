@@ -50,10 +50,12 @@ queries = st.fixed_dictionaries(
     {"text": texts, "tenant_id": st.sampled_from(TENANTS) | odd},
     optional={
         "namespace": st.sampled_from(NAMESPACES) | odd,
+        "namespaces": st.frozensets(st.sampled_from(NAMESPACES) | odd, max_size=3),
         "node_id": st.sampled_from(["n0", "n1"]) | odd,
         "memory_type": st.sampled_from(["decision", "fact"]) | odd,
         "status": st.sampled_from(["active", "superseded", "any"]) | odd,
         "since": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
+        "until": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
         "valid_at": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
         "k": st.integers(1, 50),
         "chars_budget": st.integers(1, 500),
@@ -73,6 +75,12 @@ def test_a_hit_is_always_of_the_scope_that_was_asked_for(index, given_query):
         assert memory.tenant_id == given_query["tenant_id"]
         if "namespace" in given_query:
             assert memory.namespace == given_query["namespace"]
+        if "namespaces" in given_query:
+            assert memory.namespace in given_query["namespaces"]
+        if "since" in given_query:
+            assert memory.ts_valid_end >= given_query["since"]
+        if "until" in given_query:
+            assert memory.ts_valid_start < given_query["until"]
         if "node_id" in given_query:
             assert given_query["node_id"] in memory.node_ids
         if "memory_type" in given_query:
@@ -85,6 +93,15 @@ def test_lists_and_ids_are_of_one_tenant(index, tenant):
     others = [one for one in all_memories(index) if one.tenant_id != tenant]
     assert {one.tenant_id for one in all_memories(index, tenant_id=tenant)} == {tenant}
     assert all(memory_by_id(index, one.memory_id, tenant_id=tenant) is None for one in others[:4])
+
+
+def test_a_grant_of_nothing_finds_nothing_and_of_all_everything(index):
+    query = {"text": "timeout redis", "tenant_id": "acme", "k": 50, "status": "any"}
+    everything = recall(index, EMBEDDER, RecallQuery(**query))
+    assert everything
+    assert recall(index, EMBEDDER, RecallQuery(**query, namespaces=frozenset())) == []
+    granted = recall(index, EMBEDDER, RecallQuery(**query, namespaces=frozenset(NAMESPACES)))
+    assert [hit.memory for hit in granted] == [hit.memory for hit in everything]
 
 
 def test_what_held_at_a_moment_is_found_though_it_was_replaced_since(index):
