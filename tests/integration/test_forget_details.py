@@ -25,6 +25,7 @@ from memclaw_etl.service.relations import undo
 from memclaw_etl.stages import mask
 from memclaw_etl.stages.run import RunRequest, take, work
 from tests import homes
+from tests.cli import call
 from tests.ledger_rows import again
 from tests.staged import Home, home
 from tests.trail_lines import joined, prompt, reply
@@ -335,3 +336,38 @@ def test_what_a_killed_writer_of_the_index_left_is_removed(home: Home, what: str
     else:
         rebuild(home.bench)
     assert homes.holding(home.bench.settings.home, ["half-written"]) == {}
+
+
+def test_the_command_says_what_would_go(home: Home) -> None:
+    talk(home, "a", f"{TIMEOUT}\n\n{PAGES}", 100)
+    do_all(home)
+    memory_id, folder = saying(home, TIMEOUT).memory_id, home.bench.settings.home
+    said = call("forget", memory_id, "--erase", "--dry-run", "--home", folder)
+    printed = said.stdout.decode()
+    assert said.code == 0
+    assert f"would go: {memory_id} (the memory itself)" in printed
+    assert "(rests on the same events)" in printed
+    assert PAGES in printed
+    assert "3 files would be rewritten, 0 answers removed" in printed
+    assert str(home.trails / "a.jsonl") in printed
+    assert "nothing was changed" in printed
+    assert len(contents(home)) == 2
+    assert call("forget", "mem_none", "--dry-run", "--home", folder).code == 2
+    done = call("forget", memory_id, "--erase", "--home", folder)
+    assert "memories left the index" in done.stdout.decode().replace("\n", " ")
+    assert contents(home) == {}
+    again = call("forget", memory_id, "--dry-run", "--home", folder, "--json").json
+    assert (again["is_forgotten"], again["memories"]) == (True, [])
+    refused = call("undo", memory_id, "--reason", "no", "--home", folder)
+    assert refused.code == 2
+    assert "cannot be undone" in refused.said
+
+
+def test_previews_that_the_settings_allowed_are_named(home: Home) -> None:
+    talk(home, "a", REDIS, 100)
+    do_all(home)
+    folder = home.bench.settings.home
+    (folder / "memclaw.toml").write_text("preview_text = true\n")
+    memory_id = saying(home, REDIS).memory_id
+    erased = call("forget", memory_id, "--erase", "--home", folder, "--json").json
+    assert erased["not_erased"] == [str(home.trails / "a.jsonl"), str(folder / "dagster")]
