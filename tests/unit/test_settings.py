@@ -126,3 +126,25 @@ def test_settings_cannot_be_changed_and_do_not_show_the_ledgers_password(tmp_pat
     assert VALUE in settings.ledger_address
     with pytest.raises(ValueError, match="frozen"):
         settings.interviewer = "openai"
+
+
+@pytest.mark.parametrize(
+    ("grant", "field"),
+    [
+        ('reader = ""', "grants.0.reader"),
+        ('reader = "a"\ntenant_id = ""', "grants.0.tenant_id"),
+        ('reader = "a"\nnamespaces = []', "grants.0.namespaces"),
+        ('reader = "a"\nnamespace = "x"', "grants.0.namespace"),
+        ('tenant_id = "a"', "grants.0.reader"),
+    ],
+)
+def test_a_grant_of_nothing_or_to_nobody_is_refused(tmp_path, grant, field):
+    (tmp_path / "memclaw.toml").write_text(f"[[grants]]\n{grant}\n")
+    with pytest.raises(SettingsError, match=field):
+        load_settings(tmp_path)
+
+
+def test_a_grant_without_namespaces_is_of_the_whole_tenant(tmp_path):
+    (tmp_path / "memclaw.toml").write_text('[[grants]]\nreader = "a"\n')
+    [grant] = load_settings(tmp_path).grants
+    assert (grant.tenant_id, grant.namespaces) == ("default", None)
