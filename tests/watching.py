@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memclaw_etl.lake.ledger import Ledger, Node, Window, WindowState, nodes, windows
-from memclaw_etl.settings import Limits
+from memclaw_etl.settings import Limits, NamespaceSettings
 from memclaw_etl.trails.discovery import Source
 from memclaw_etl.trails.events import Event, TrailKind
 from memclaw_etl.windows import read, scan
@@ -24,6 +24,7 @@ class Watched:
     root: Path
     limits: Limits = field(default_factory=Limits)
     sources: Sequence[Source] = ()
+    namespaces: Sequence[NamespaceSettings] = ()
 
     def write(self, name: str, data: bytes) -> Path:
         path = self.root / name
@@ -42,6 +43,7 @@ class Watched:
             self.limits,
             machine12="m",
             flush=flush,
+            namespaces=self.namespaces,
             budget=budget,
         )
 

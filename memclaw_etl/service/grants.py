@@ -12,7 +12,8 @@ from memclaw_etl.lake.ledger import results, shown
 from memclaw_etl.lake.ledger.shown import Part, Shown
 from memclaw_etl.memories.items import scopes_prefix
 from memclaw_etl.settings import DEFAULT_TENANT, GrantSettings
-from memclaw_etl.stages.bench import Bench, namespace_of
+from memclaw_etl.stages.bench import Bench
+from memclaw_etl.windows.namespaces import namespace_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

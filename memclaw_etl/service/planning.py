@@ -196,6 +196,7 @@ def look(
         bench.settings.limits,
         machine12=this_machine(bench.settings),
         flush=flush,
+        namespaces=settings.namespaces,
         budget=budget,
         on_trail=on_trail,
     )

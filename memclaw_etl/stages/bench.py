@@ -1,9 +1,7 @@
 """Everything that the stages need, in one value that is passed in."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
@@ -20,7 +18,7 @@ from memclaw_etl.lake.stage_files import StageFiles
 from memclaw_etl.lake.vectors import VectorFiles
 from memclaw_etl.masking import Masker, MaskSession, PersonalData, open_masker
 from memclaw_etl.memories.embeddings import EmbeddingModel
-from memclaw_etl.settings import InterviewerName, NamespaceSettings, Settings
+from memclaw_etl.settings import InterviewerName, Settings
 from memclaw_etl.stages.answers import MaskedAnswers
 from memclaw_etl.stages.embedding import chosen_model, made_by_of, note_made_by
 
@@ -152,13 +150,3 @@ class Bench:
         endpoint, embedding = self.endpoint(interviewer), self.settings.embedding.resource
         asked = (endpoint, DAY_BUDGET) if endpoint is not None else ()
         return asked if embedding in (None, endpoint) else (*asked, str(embedding))
-
-
-def namespace_of(project: str | None, table: Sequence[NamespaceSettings]) -> str:
-    """The namespace of a project folder by the settings' path table; empty when none matches."""
-    if project is None:
-        return ""
-    folder = PurePosixPath(project)
-    fitting = [row for row in table if folder.is_relative_to(PurePosixPath(row.path))]
-    longest = max(fitting, key=lambda row: len(PurePosixPath(row.path).parts), default=None)
-    return longest.namespace if longest else ""

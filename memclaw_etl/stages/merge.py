@@ -19,7 +19,7 @@ from memclaw_etl.masking import MaskSession
 from memclaw_etl.memories.embeddings import open_embedder
 from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.memories.types import fold
-from memclaw_etl.stages.bench import Bench, namespace_of
+from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import input_of, stands, unchanged, write
 from memclaw_etl.stages.governing import choose_items, keep_items
 from memclaw_etl.stages.interview import read_reports
@@ -28,6 +28,7 @@ from memclaw_etl.stages.report import Done
 from memclaw_etl.stages.said import masked_item, texts_of
 from memclaw_etl.stages.spending import book, open_purse
 from memclaw_etl.stages.surroundings import with_surroundings
+from memclaw_etl.windows.namespaces import namespace_of
 
 MERGE_VERSION = "5"
 

@@ -24,11 +24,12 @@ from memclaw_etl.lake.ledger import (
 from memclaw_etl.masking import KnownSecrets, PersonalData, is_distinct
 from memclaw_etl.memories.items import Item, group_key, item_id_for
 from memclaw_etl.stages import interview, mask, merge
-from memclaw_etl.stages.bench import Bench, namespace_of
+from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import write
 from memclaw_etl.stages.governing import choose_items, keep_items
 from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
+from memclaw_etl.windows.namespaces import namespace_of
 
 Files = Mapping[Stage, StageFile]
 _Ref = tuple[int, int]

@@ -9,8 +9,9 @@ from memclaw_etl.interview.interviewer import Interviewer
 from memclaw_etl.interview.protocols import Asked, ManyAtOnce, Told
 from memclaw_etl.lake.ledger import Window, breakers
 from memclaw_etl.lake.ledger.identifiers import sha1_hex
-from memclaw_etl.stages.bench import Bench, namespace_of
+from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.spending import book, open_purse
+from memclaw_etl.windows.namespaces import namespace_of
 
 FALLBACK = "heuristic for openai"
 """The interviewer that items of a fallback name: rules, because the model failed."""

@@ -21,12 +21,12 @@ from memclaw_etl.lake.ledger import (
 )
 from memclaw_etl.lake.ledger import windows as window_table
 from memclaw_etl.lake.ledger.identifiers import attempt_id, window_id
-from memclaw_etl.masking import open_masker
-from memclaw_etl.settings import Limits
+from memclaw_etl.settings import Limits, NamespaceSettings
 from memclaw_etl.trails import decode
 from memclaw_etl.trails.events import Assembled, Event, Position, TrailKind
 from memclaw_etl.trails.times import utc_time
 from memclaw_etl.windows import keys
+from memclaw_etl.windows.namespaces import namespace_of, project_of
 from memclaw_etl.windows.plan import Cut, LineFacts, plan
 from memclaw_etl.windows.read import (
     ReadLine,
@@ -41,9 +41,6 @@ from memclaw_etl.windows.read import (
     stored_form,
     takeable,
 )
-
-PATH_CHARS = 4_096
-"""Linux's PATH_MAX, and the ledger's column."""
 
 
 @dataclass(slots=True)
@@ -72,7 +69,13 @@ class Pinned:
 
 
 def pin_trail(
-    ledger: Ledger, node: Node, limits: Limits, *, still: bool, limit_bytes: int
+    ledger: Ledger,
+    node: Node,
+    limits: Limits,
+    *,
+    still: bool,
+    limit_bytes: int,
+    namespaces: Sequence[NamespaceSettings] = (),
 ) -> tuple[Node, Pinned]:
     """Pin windows over everything new in a trail.
 
@@ -92,8 +95,9 @@ def pin_trail(
             done.rewritten = why
         start = closed(file, _frontier(node))
         node = _pin_lines(
-            ledger, node, file, start, limits, done, still=still, limit_bytes=limit_bytes
-        )
+            ledger, node, file, start, limits, done,
+            still=still, limit_bytes=limit_bytes, namespaces=namespaces,
+        )  # fmt: skip
     done.settled = done.at_end and not done.overtaken and (still or node.frontier_byte >= size)
     return node, done
 
@@ -167,6 +171,7 @@ def _pin_lines(
     *,
     still: bool,
     limit_bytes: int,
+    namespaces: Sequence[NamespaceSettings],
 ) -> Node:
     kind = TrailKind(node.kind)
     state = state_of(node.decoder_state)
@@ -179,10 +184,14 @@ def _pin_lines(
             lines.append(line)
             _note(done, line, still=still)
             done.at_end = not line.raw.terminated
-            yield facts_of(line, message_chars=limits.message_chars)
+            yield facts_of(line, message_chars=limits.message_chars, namespaces=namespaces)
         done.at_end = True
 
-    for cut in plan(facts(), start, limits, still=still, at_end=lambda: done.at_end):
+    header = namespace_of(state.project, namespaces) if state.project and namespaces else None
+    for cut in plan(
+        facts(), start, limits,
+        still=still, at_end=lambda: done.at_end, header_namespace=header,
+    ):  # fmt: skip
         mine, lines = lines[: cut.lines], lines[cut.lines :]
         assembled = decode.assemble(
             kind, [line.outcome for line in mine], state, file_session=node.file_session
@@ -288,14 +297,6 @@ def _window_row(
         "noise": {**assembled.noise, **assembled.odd_fields},
         "ts_first": min(times, default=None),
         "ts_last": max(times, default=None),
-        "project": _project(assembled.events),
+        "project": project_of(assembled.events),
         "pinned_at": ledger.now(),
     }
-
-
-def _project(events: Sequence[Event]) -> str | None:
-    """The last working folder that the events name, unless it is one that no system can have."""
-    named = (event.project for event in reversed(events))
-    sound = (one for one in named if one and len(one) <= PATH_CHARS and "\0" not in one)
-    path = next(sound, None)
-    return open_masker().session().mask(path).text[:PATH_CHARS] if path is not None else None

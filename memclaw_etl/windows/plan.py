@@ -29,13 +29,17 @@ class LineFacts:
     whole: bool
     events: int
     chars: int
+    namespace: str | None = None
+    """Of the folder that its events name; None when they name none."""
+    header_namespace: str | None = None
+    """Of the folder that it names for the events after it."""
 
 
 class Holds(StrEnum):
     """Why a window is cut where it is."""
 
     FULL = "full"
-    """A cap was reached: it ends at its last included event."""
+    """A cap was reached, or the namespace changed: it ends at its last included event."""
     REST = "rest"
     """All that was left of the trail."""
     NOISE = "noise"
@@ -64,6 +68,10 @@ class _Open:
     events: int = 0
     chars: int = 0
     length_bytes: int = 0
+    # of its events
+    namespace: str | None = None
+    # what the last header named, wherever it stands
+    header_namespace: str | None = None
     # the end of its last line with an event
     event_end: Position | None = None
     event_lines: int = 0
@@ -85,6 +93,7 @@ def plan(
     *,
     still: bool,
     at_end: Callable[[], bool],
+    header_namespace: str | None = None,
 ) -> Iterator[Cut]:
     """Cut the lines that follow `start` into windows.
 
@@ -96,15 +105,16 @@ def plan(
             unterminated last line, if it parses.
         at_end: asked after the last line: whether the lines reached the end of the trail (False:
             reading stopped for its budget, and what is left waits for the next plan).
+        header_namespace: what the last header before `start` named.
 
     Yields:
         Cuts that tile the lines without gap or overlap; lines after the last cut wait.
     """
-    window = _Open(start=start, end=start)
+    window = _Open(start=start, end=start, header_namespace=header_namespace)
     for line in lines:
         if not line.terminated and not (still and line.whole):
             break
-        if window.lines and _would_burst(window, line, limits):
+        if window.lines and (_would_burst(window, line, limits) or _is_elsewhere(window, line)):
             cut, window = _cut_full(window)
             yield cut
             if window.lines and _would_burst(window, line, limits):
@@ -124,6 +134,20 @@ def _would_burst(window: _Open, line: LineFacts, limits: Limits) -> bool:
     )
 
 
+def _namespace(window: _Open, line: LineFacts) -> str | None:
+    """Of the events of a line: their own, else that of the last header."""
+    found = (line.namespace, line.header_namespace, window.header_namespace)
+    return next((one for one in found if one is not None), None)
+
+
+def _is_elsewhere(window: _Open, line: LineFacts) -> bool:
+    """The talk goes on in a folder of another namespace: a window belongs to one of them."""
+    if not (line.events and window.events):
+        return False
+    named = _namespace(window, line)
+    return None not in {named, window.namespace} and named != window.namespace
+
+
 def _extend(window: _Open, line: LineFacts) -> _Open:
     grown = replace(
         window,
@@ -132,11 +156,16 @@ def _extend(window: _Open, line: LineFacts) -> _Open:
         events=window.events + line.events,
         chars=window.chars + line.chars,
         length_bytes=window.length_bytes + line.length_bytes,
+        header_namespace=(
+            window.header_namespace if line.header_namespace is None else line.header_namespace
+        ),
     )
     if not line.events:
         return grown
+    named = _namespace(window, line)
     return replace(
         grown,
+        namespace=window.namespace if named is None else named,
         event_end=grown.end,
         event_lines=grown.lines,
         event_last_seq=line.seq,
@@ -155,7 +184,8 @@ def _cut_full(window: _Open) -> tuple[Cut, _Open]:
             events=0,
             holds=Holds.NOISE,
         )
-        return cut, _Open(start=window.end, end=window.end)
+        rest = _Open(start=window.end, end=window.end, header_namespace=window.header_namespace)
+        return cut, rest
     cut = Cut(
         start=window.start,
         end=window.event_end,
@@ -169,6 +199,7 @@ def _cut_full(window: _Open) -> tuple[Cut, _Open]:
         end=window.end,
         lines=window.lines - window.event_lines,
         length_bytes=window.length_bytes - window.event_bytes,
+        header_namespace=window.header_namespace,
     )
     return cut, rest
 

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from memclaw_etl.errors import TrailRewrittenError
 from memclaw_etl.lake.ledger import Node, Window
+from memclaw_etl.settings import NamespaceSettings
 from memclaw_etl.trails import decode
 from memclaw_etl.trails.discovery import open_trail
 from memclaw_etl.trails.errors import unreadable
@@ -29,6 +30,7 @@ from memclaw_etl.trails.events import (
 from memclaw_etl.trails.lines import read_lines
 from memclaw_etl.trails.opening import as_lines, is_session
 from memclaw_etl.trails.stores import open_session
+from memclaw_etl.windows.namespaces import named_by
 from memclaw_etl.windows.plan import LineFacts
 
 HEAD_BYTES = 4_096
@@ -130,10 +132,13 @@ def _read_buffer(file: BinaryIO, start: Position) -> Iterator[ReadLine]:
             yield ReadLine(raw=raw, outcome=outcome)
 
 
-def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
+def facts_of(
+    line: ReadLine, *, message_chars: int, namespaces: Sequence[NamespaceSettings]
+) -> LineFacts:
     """What planning needs of a line; messages count up to the cap that follows masking."""
     outcome = line.outcome
     events = list(outcome.events())
+    namespace, header_namespace = named_by(outcome, namespaces) if namespaces else (None, None)
     return LineFacts(
         seq=outcome.seq,
         next_part=outcome.next_part,
@@ -143,6 +148,8 @@ def facts_of(line: ReadLine, *, message_chars: int) -> LineFacts:
         whole=takeable(line),
         events=len(events),
         chars=sum(min(event.chars, message_chars) for event in events),
+        namespace=namespace,
+        header_namespace=header_namespace,
     )
 
 

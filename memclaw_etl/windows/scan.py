@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from memclaw_etl.errors import MemclawError, SettingsError, TrailUnreadableError
 from memclaw_etl.lake.ledger import Ledger, Node, nodes
-from memclaw_etl.settings import Limits
+from memclaw_etl.settings import Limits, NamespaceSettings
 from memclaw_etl.trails.discovery import Source, TrailFile, discover
 from memclaw_etl.windows.pin import Pinned, pin_trail
 from memclaw_etl.windows.register import Found, register_trails
@@ -73,6 +73,7 @@ def scan(
     *,
     machine12: str,
     flush: bool = False,
+    namespaces: Sequence[NamespaceSettings] = (),
     budget: Budget | None = None,
     monotonic: Callable[[], float] = time.monotonic,
     on_trail: Callable[[int, int], None] = no_progress,
@@ -85,6 +86,7 @@ def scan(
         limits: caps, trickle and idle rules.
         machine12: this machine, for node ids.
         flush: take what is left of every trail now, without waiting until it is idle.
+        namespaces: the path table; where a trail goes over to another namespace, a window ends.
         budget: when to stop; the next look continues with the trails that waited longest.
         monotonic: the clock that the budget is measured with.
         on_trail: progress: trails done, trails to do.
@@ -102,7 +104,10 @@ def scan(
         if budget and (left <= 0 or monotonic() - started > budget.seconds):
             result.complete = False
             break
-        _pin_one(ledger, one, limits, flush=flush, limit_bytes=left, result=result)
+        _pin_one(
+            ledger, one, limits,
+            flush=flush, limit_bytes=left, namespaces=namespaces, result=result,
+        )  # fmt: skip
         on_trail(number + 1, len(due))
     result.trails = len(found)
     return result
@@ -169,7 +174,14 @@ def _is_still(node: Node, limits: Limits, *, now: datetime) -> bool:
 
 
 def _pin_one(
-    ledger: Ledger, one: Found, limits: Limits, *, flush: bool, limit_bytes: int, result: Scan
+    ledger: Ledger,
+    one: Found,
+    limits: Limits,
+    *,
+    flush: bool,
+    limit_bytes: int,
+    namespaces: Sequence[NamespaceSettings],
+    result: Scan,
 ) -> None:
     now = ledger.now()
     node = replace(one.node, still_since=_still_since(one, now=now))
@@ -181,6 +193,7 @@ def _pin_one(
             limits,
             still=flush or _is_still(node, limits, now=now),
             limit_bytes=limit_bytes,
+            namespaces=namespaces,
         )
     except TrailUnreadableError as error:
         seen = {"problem_code": "unreadable", "problem": str(error), "scanned_at": now}

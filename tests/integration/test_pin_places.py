@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from memclaw_etl.lake.ledger import WindowState
 from memclaw_etl.lake.ledger.schema import event_owners, watermarks
-from memclaw_etl.settings import Limits
+from memclaw_etl.settings import Limits, NamespaceSettings
 from memclaw_etl.trails.discovery import Source
 from memclaw_etl.trails.events import TrailKind
 from tests.conftest import Clock
@@ -205,6 +205,23 @@ def test_two_sources_of_one_folder_do_not_lose_each_others_trails(watched: Watch
     for _ in range(3):
         assert codes(watched.look(flush=True)) == []
     assert [node.fleet_id for node in watched.nodes()] == ["a", "b"]
+
+
+def test_a_window_belongs_to_one_namespace(watched: Watched) -> None:
+    folders = ["/src/a", "/src/a/deep", None, "/src/b", "/tmp", "/src/a"]
+    lines = [prompt(f"{SECRET} {n}", n, cwd=folder) for n, folder in enumerate(folders)]
+    watched.write("p/one.jsonl", joined(lines))
+    watched.look(flush=True)
+    assert watched.ranges() == ["0-5"]  # without a table there is nothing to tell apart
+    watched.write("p/two.jsonl", joined({**line, "uuid": f"u{n}"} for n, line in enumerate(lines)))
+    watched.namespaces = [
+        NamespaceSettings(path="/src/a", namespace="a"),
+        NamespaceSettings(path="/src/b", namespace="b"),
+    ]
+    watched.look(flush=True)
+    assert watched.ranges("two") == ["0-2", "3-3", "4-4", "5-5"]
+    found = [one.project for one in watched.windows("two")]
+    assert found == ["/src/a/deep", "/src/b", "/tmp", "/src/a"]
 
 
 def test_a_file_name_that_is_no_text(watched: Watched) -> None:

@@ -22,16 +22,20 @@ class Line:
     events: int = 0
     chars: int = 0
     records: int = 1
+    namespace: str | None = None
+    header_namespace: str | None = None
 
 
+NAMESPACES = st.sampled_from([None, None, "a", "b"])
 LINES = st.lists(
     st.one_of(
-        st.builds(Line, st.integers(2, 40), records=st.integers(0, 2)),
+        st.builds(Line, st.integers(2, 40), records=st.integers(0, 2), header_namespace=NAMESPACES),
         st.builds(
-            lambda length, events, chars: Line(length, events, chars, events),
+            lambda length, events, chars, named: Line(length, events, chars, events, named),
             st.integers(2, 40),
             st.integers(1, 3),
             st.integers(0, 30),
+            NAMESPACES,
         ),
     ),
     max_size=40,
@@ -66,6 +70,8 @@ def facts(
                     whole=whole,
                     events=line.events,
                     chars=line.chars,
+                    namespace=line.namespace,
+                    header_namespace=line.header_namespace,
                 )
             )
         byte = end
@@ -81,6 +87,15 @@ def planned(
     at_end: bool = True,
 ) -> list[Cut]:
     return list(plan(lines, start, limits, still=still, at_end=lambda: at_end))
+
+
+def said_where(lines: Sequence[LineFacts]) -> list[str | None]:
+    """The namespace of each line's events; None without events, or where nothing names one."""
+    where, header = [], None
+    for line in lines:
+        header = line.header_namespace or header
+        where.append((line.namespace or header) if line.events else None)
+    return where
 
 
 def held(cuts: Sequence[Cut], lines: Sequence[LineFacts]) -> Iterator[tuple[Cut, list[LineFacts]]]:
@@ -144,12 +159,18 @@ def test_a_window_is_full_only_where_the_next_event_would_burst_it(
     """No window is cut smaller than the caps ask for: few windows, few model calls."""
     read = facts(lines, START)
     cuts = planned(read, limits)
+    where = said_where(read)
     at = 0
     for cut in cuts[:-1]:
         own, rest = read[at : at + cut.lines], read[at + cut.lines :]
         at += cut.lines
         grown_events, grown_chars = cut.events, sum(line.chars for line in own)
         grown_bytes = sum(line.length_bytes for line in own)
+        before = [one for one in where[at - cut.lines : at] if one is not None]
+        behind = next(
+            (one for line, one in zip(rest, where[at:], strict=True) if line.events), None
+        )
+        is_elsewhere = bool(before) and behind is not None and behind != before[-1]
         for line in rest:
             grown_events, grown_chars = grown_events + line.events, grown_chars + line.chars
             grown_bytes += line.length_bytes
@@ -159,7 +180,18 @@ def test_a_window_is_full_only_where_the_next_event_would_burst_it(
             grown_events > limits.window_events
             or grown_chars > limits.window_chars
             or grown_bytes > limits.window_bytes
+            or is_elsewhere
         )
+
+
+@given(LINES, LIMITS)
+def test_what_a_window_says_belongs_to_one_namespace(lines: list[Line], limits: Limits) -> None:
+    read = facts(lines, START)
+    where = said_where(read)
+    at = 0
+    for cut in planned(read, limits):
+        assert len(set(where[at : at + cut.lines]) - {None}) <= 1
+        at += cut.lines
 
 
 @given(LINES, LIMITS)
