@@ -101,6 +101,14 @@ def test_a_lost_lease_commits_nothing_at_all(ledger: Ledger, clock: Clock) -> No
     assert again(ledger, pinned[1]).state is WindowState.COMMITTED
 
 
+def test_names_of_leases_that_differ_in_case_are_two(ledger: Ledger, clock: Clock) -> None:
+    with ledger.write() as tx:
+        leases.acquire(tx, ["scope:Acme/"], holder=Holder.here("other"), now=clock.at, lease_s=60)
+        assert leases.others_hold(tx, "scope:Acme", run_id="mine")
+        assert not leases.others_hold(tx, "scope:acme", run_id="mine")
+        assert not leases.others_hold(tx, "scope_", run_id="mine")
+
+
 def test_an_expired_lease_that_nobody_took_still_commits(ledger: Ledger, clock: Clock) -> None:
     node = add_node(ledger)
     taken = take(ledger, ask(ledger, pin_many(ledger, 1, node)), lease_s=60)

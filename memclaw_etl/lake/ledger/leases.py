@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, update
 
 from memclaw_etl.lake.ledger.database import batched, host_name, insert_missing
 from memclaw_etl.lake.ledger.schema import leases
@@ -67,7 +67,8 @@ def drop_dead(connection: Connection, *, now: datetime) -> int:
         leases.c.expires_at <= now,
         (leases.c.host == host_name()) & leases.c.pid.in_(dead_pids),
     )
-    return connection.execute(delete(leases).where(gone)).rowcount
+    free = select(leases.c.name).where(gone).with_for_update(skip_locked=True)
+    return connection.execute(delete(leases).where(leases.c.name.in_(free))).rowcount
 
 
 def acquire(
@@ -103,11 +104,26 @@ def acquire(
 
 def renew(connection: Connection, *, holder: Holder, now: datetime, lease_s: float) -> int:
     """Heartbeat: move the end of every lease of this run, and name the process that works now."""
+    _lock(connection, leases.c.holder == holder.run_id)
     return connection.execute(
         update(leases)
         .where(leases.c.holder == holder.run_id)
         .values(expires_at=now + timedelta(seconds=lease_s), host=holder.host, pid=holder.pid)
     ).rowcount
+
+
+def keep(connection: Connection, names: Sequence[str], *, run_id: str) -> None:
+    """Let nobody drop those of the leases that this run holds before the transaction ends."""
+    for some in batched(sorted(names)):
+        _lock(connection, leases.c.name.in_(some) & (leases.c.holder == run_id))
+
+
+def _lock(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Lock rows in one order, so that a heartbeat and a release cannot stand in each other's way.
+
+    SQLite has one writer anyway.
+    """
+    connection.execute(select(leases.c.name).where(which).order_by(leases.c.name).with_for_update())
 
 
 def held(connection: Connection, names: Sequence[str], *, run_id: str | None = None) -> set[str]:
@@ -124,12 +140,14 @@ def held(connection: Connection, names: Sequence[str], *, run_id: str | None = N
 
 def release(connection: Connection, names: Iterable[str], *, run_id: str) -> None:
     """Give leases of this run back."""
-    for some in batched(list(names)):
+    for some in batched(sorted(names)):
+        _lock(connection, leases.c.name.in_(some) & (leases.c.holder == run_id))
         connection.execute(delete(leases).where(leases.c.name.in_(some), leases.c.holder == run_id))
 
 
 def release_all(connection: Connection, *, run_id: str) -> int:
     """Give back everything that the run holds."""
+    _lock(connection, leases.c.holder == run_id)
     return connection.execute(delete(leases).where(leases.c.holder == run_id)).rowcount
 
 
@@ -140,11 +158,8 @@ def live_holders(connection: Connection) -> set[str]:
 
 def others_hold(connection: Connection, prefix: str, *, run_id: str) -> bool:
     """Whether another run holds a lease whose name begins so. Call `drop_dead` first."""
-    found = connection.execute(
-        select(leases.c.name).where(
-            leases.c.name.startswith(prefix, autoescape=True), leases.c.holder != run_id
-        )
-    )
+    begins = func.substr(leases.c.name, 1, len(prefix)) == prefix  # LIKE would fold case
+    found = connection.execute(select(leases.c.name).where(begins, leases.c.holder != run_id))
     return found.first() is not None
 
 
