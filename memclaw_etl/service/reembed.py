@@ -88,6 +88,8 @@ def reembed(bench: Bench, *, on_texts: OnTexts | None = None) -> Reembedding:
             _embed(model, texts, on_texts)
             with whole_index(bench, run_id=run_id):
                 _replace(bench, model)
+        elif index is not None:  # a killed reembed, or other settings for the same vectors
+            note_made_by(bench.settings, bench.ledger, index.made_by)
         _clear_others(bench)
     return replace(planned, is_done=True)
 

@@ -207,6 +207,15 @@ def test_without_memories_or_with_the_same_model_nothing_is_done(home, server):
     assert max(server.embeddings.embedded.values()) == 1
 
 
+def test_other_settings_for_the_same_vectors_are_noted_and_runs_go_on(home, server):
+    """As after a kill between the new rows and the note: the index is right, the note is not."""
+    filled(using(home, **at(server, dimension=24)))
+    new = using(home, **at(server))
+    assert "`memclaw-etl reembed`" in other_model_made_it(new.bench)
+    assert reembed(new.bench).texts == 0
+    assert other_model_made_it(new.bench) is None
+
+
 def test_an_index_without_rows_changes_its_model_too(home, server):
     assert home.bench.index.count() == 0
     new = using(home, **at(server))
