@@ -14,7 +14,8 @@ from memclaw_etl.stages import merge
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import write
 from memclaw_etl.stages.governing import choose_items, keep_items
-from memclaw_etl.stages.remask import files_of, with_hashes
+from memclaw_etl.stages.input_hashes import with_hashes
+from memclaw_etl.stages.remask import files_of
 from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
 

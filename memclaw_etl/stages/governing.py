@@ -4,8 +4,9 @@ The items' file keeps what the report said. What resolving sees are these items 
 policies, and the ledger's live items are of the same words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import Connection
 
@@ -39,13 +40,27 @@ def choose_items(bench: Bench, window: Window, items: Sequence[Item]) -> Chosen:
     return Chosen(left.items, left.records, fingerprint(policies))
 
 
-def keep_items(tx: Connection, window: Window, chosen: Chosen) -> None:
+def keep_items(
+    tx: Connection,
+    window: Window,
+    chosen: Chosen,
+    *,
+    renamed: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Make these the window's live items, and note what became of the others.
 
     Old and new groups are touched by it. A statement that a person deleted stays deleted when a
-    policy words it otherwise.
+    policy or a newer masker words it otherwise.
+
+    Args:
+        tx: the transaction that points to the items' file.
+        window: the window.
+        chosen: its items from now on.
+        renamed: old -> new ids of items that are the same statements in other words.
     """
-    before = governance.groups_of_items(tx, window.window_id)
+    before: dict[str, set[str]] = {}
+    for item_id, groups in governance.groups_of_items(tx, window.window_id).items():
+        before.setdefault(renamed.get(item_id, item_id), set()).update(groups)
     results.replace_items(tx, window.window_id, _live_rows(chosen.items))
     governance.carry_over(tx, before, governance.groups_of_items(tx, window.window_id))
     records = [(one.item_id, one.policy, one.action) for one in chosen.records]

@@ -23,15 +23,14 @@ from memclaw_etl.lake.ledger import (
 )
 from memclaw_etl.masking import KnownSecrets, PersonalData, is_distinct
 from memclaw_etl.memories.items import Item, group_key, item_id_for
-from memclaw_etl.stages import interview, mask, merge
+from memclaw_etl.stages import mask, merge
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import write
 from memclaw_etl.stages.governing import choose_items, keep_items
+from memclaw_etl.stages.input_hashes import Files, with_hashes
 from memclaw_etl.stages.surroundings import with_surroundings
 from memclaw_etl.stages.texts import TEXT_COLUMNS
-from memclaw_etl.windows.namespaces import namespace_of
 
-Files = Mapping[Stage, StageFile]
 _Ref = tuple[int, int]
 _SCHEMAS = {
     Stage.MASKED_CHUNKS: MASKED_CHUNKS,
@@ -113,7 +112,7 @@ def remask_window(bench: Bench, window: Window, *, run_id: str) -> Remasked:
         for file in hashed.values():
             results.set_current(tx, file)
         if work.items is not None:
-            keep_items(tx, window, choose_items(bench, window, work.items))
+            keep_items(tx, window, choose_items(bench, window, work.items), renamed=work.renamed)
         leases.release(tx, [lease], run_id=run_id)
     return work.done
 
@@ -142,6 +141,8 @@ class _Work:
         self.done = Remasked()
         self.items: list[Item] | None = None
         """The new live items; None when there is no such file."""
+        self.renamed: dict[str, str] = {}
+        """Old -> new ids of the items that say something else now."""
 
     @property
     def lost_something(self) -> bool:
@@ -225,6 +226,7 @@ class _Work:
             refs = [{"seq": seq, "part": part} for seq, part in item.evidence]
             if not self._is_lost(masked.content, refs):
                 kept[masked.item_id, group_key(masked)] = masked
+                self.renamed[item.item_id] = masked.item_id
         return list(kept.values())
 
     def _item(self, item: Item, found: Counter[str]) -> Item:
@@ -264,46 +266,3 @@ def _added(counts: Mapping[str, Any], found: Counter[str]) -> dict[str, Any]:
     if "masked_spans" in counts:
         added["masked_spans"] = int(counts["masked_spans"]) + found.total()
     return added
-
-
-def with_hashes(
-    bench: Bench, window: Window, owned: Sequence[_Ref], before: Files, after: Files
-) -> dict[Stage, StageFile]:
-    """The files with the input hashes that a run would give them now (see `remask_window`)."""
-    old, new = _hashes(bench, window, owned, before), _hashes(bench, window, owned, after)
-    return {
-        stage: replace(
-            file,
-            input_hash=new[stage]
-            if before[stage].input_hash == old.get(stage)
-            else file.input_hash,
-            created_at=bench.ledger.now(),
-        )
-        for stage, file in after.items()
-    }
-
-
-def _hashes(bench: Bench, window: Window, owned: Sequence[_Ref], files: Files) -> dict[Stage, str]:
-    """What a run would compute for files with these counts and contents."""
-    found: dict[Stage, str] = {}
-    chunks, reports = files.get(Stage.MASKED_CHUNKS), files.get(Stage.MINI_REPORTS)
-    if chunks is not None:
-        found[Stage.MASKED_CHUNKS] = mask.input_hash_of(
-            window, owned, bench.settings.limits, **_rules(chunks)
-        )
-    if chunks is not None and reports is not None:
-        said = reports.counts
-        found[Stage.MINI_REPORTS] = interview.input_hash_of(
-            chunks.content_hash, said["interviewer"], said["prompt_version"], said["model"],
-            **_rules(reports),
-        )  # fmt: skip
-    if reports is not None and Stage.MERGED_REPORT in files:
-        found[Stage.MERGED_REPORT] = merge.input_hash_of(
-            reports.content_hash, namespace_of(window.project, bench.settings.namespaces),
-            **_rules(files[Stage.MERGED_REPORT]),
-        )  # fmt: skip
-    return found
-
-
-def _rules(file: StageFile) -> dict[str, str]:
-    return {name: str(file.counts.get(name)) for name in ("masker_version", "personal_data")}

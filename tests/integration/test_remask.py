@@ -12,6 +12,7 @@ from memclaw_etl.lake.ledger import Stage, StageFile, leases, results, unfinishe
 from memclaw_etl.lake.ledger.leases import Holder
 from memclaw_etl.masking import MASKER_VERSION, PersonalData
 from memclaw_etl.memories.catalogue import all_memories
+from memclaw_etl.service import people
 from memclaw_etl.service.home import open_home
 from memclaw_etl.service.remask import due_windows, remask
 from memclaw_etl.settings import load_settings
@@ -119,6 +120,21 @@ def test_what_said_something_private_is_gone_and_the_rest_stays(home):
     assert any("[MASKED:" in memory.content for memory in memories)
     answers = opened(home).stored_responses("default").get("ab" * 20)
     assert orjson.loads(answers)["choices"][0]["message"]["content"].count("[MASKED:") == 2
+
+
+def test_a_deleted_memory_stays_deleted_in_its_new_words(home):
+    bench = opened(home)
+    [told] = [
+        one
+        for one in all_memories(bench.index)
+        if f"pushed the timetable fix with {TOKEN}" in one.content
+    ]
+    people.delete(bench, told.memory_id, tenant_id="default", reason="wrong", actor="me")
+    assert call("remask", "--home", home).code == 0
+    said = {one.content: one.status for one in all_memories(opened(home).index)}
+    assert {status for text, status in said.items() if "pushed the timetable fix" in text} == {
+        "deleted"
+    }
 
 
 def test_a_second_time_changes_nothing(home):
