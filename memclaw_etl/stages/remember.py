@@ -232,7 +232,13 @@ def _mark(tx: Connection, bench: Bench, window: Window, file: StageFile) -> Done
 
 @contextmanager
 def only_writer(bench: Bench, scopes: Sequence[str], *, run_id: str) -> Iterator[None]:
-    """Hold the lease of every scope; all or none, so that two runs cannot block each other."""
+    """Hold the lease of every scope; all or none, so that two runs cannot block each other.
+
+    It is renewed until the block ends: an embedding model may take longer than a lease lasts.
+
+    Raises:
+        BusyError: another run kept writing to one of them, or to the whole index.
+    """
     names = [f"{SCOPE_LEASE}{scope}" for scope in scopes]
     holder = Holder.here(run_id)
     deadline = time.monotonic() + SCOPE_WAIT_S
@@ -243,7 +249,8 @@ def only_writer(bench: Bench, scopes: Sequence[str], *, run_id: str) -> Iterator
             )
         time.sleep(_POLL_S)
     try:
-        yield
+        with heartbeat(bench, holder):
+            yield
     finally:
         with bench.ledger.write() as tx:
             leases.release(tx, names, run_id=run_id)

@@ -1,13 +1,18 @@
 """The five stages over real trails and stores: done once, resumed, replayed."""
 
+from datetime import datetime
+
 import pytest
+from sqlalchemy import select
 
 from memclaw_etl.errors import UnknownWindowError
 from memclaw_etl.lake import memory_index
-from memclaw_etl.lake.ledger import Stage
+from memclaw_etl.lake.ledger import Stage, leases
 from memclaw_etl.lake.memory_table import unindexed_rows
 from memclaw_etl.service import checks, people
+from memclaw_etl.stages.remember import only_writer
 from memclaw_etl.stages.run import RunRequest, give_back, take, work
+from tests.crash.harness import wait_until
 from tests.ledger_rows import again, ask, owed_keys, take_keys
 from tests.staged import Home, home, states
 from tests.trail_lines import joined, prompt
@@ -32,6 +37,28 @@ def test_windows_become_memories_and_a_second_run_changes_nothing(home: Home) ->
         assert all(done.unchanged for done in again_done.done), stage
         assert len(again_done.done) == 2
     assert home.memories() == first
+
+
+def test_whoever_writes_memories_keeps_their_scope_however_long_it_takes(home: Home) -> None:
+    limits = home.bench.settings.limits.model_copy(update={"lease_s": 0.2})
+    home.bench.__dict__["settings"] = home.bench.settings.model_copy(update={"limits": limits})
+
+    def is_held() -> bool:
+        with home.ledger.write() as tx:
+            leases.drop_dead(tx, now=home.clock.at)
+            return leases.is_held(tx, "scope:default/")
+
+    def until_when() -> datetime:
+        with home.ledger.read() as tx:
+            return tx.execute(select(leases.leases.c.expires_at)).scalar_one()
+
+    with only_writer(home.bench, ["default/"], run_id="slow"):
+        first = until_when()
+        home.clock.move(seconds=0.1)
+        wait_until("its lease is renewed", lambda: until_when() > first, seconds=30, every=0.05)
+        home.clock.move(seconds=0.15)
+        assert is_held()
+    assert not is_held()
 
 
 def test_growth_adds_and_keeps(home: Home) -> None:
