@@ -93,7 +93,13 @@ def finish_forgets(bench: Bench) -> None:
     if not begun:
         return
     run_id = f"forget-{uuid.uuid4().hex}"
-    remember(bench, _with_items(bench, touched), run_id=run_id, batch_id=None)
+    try:
+        remember(bench, _with_items(bench, touched), run_id=run_id, batch_id=None)
+    except BusyError as error:  # it names a scope, perhaps of another tenant
+        raise BusyError(
+            "something was forgotten that has not left the memories yet, since a run keeps writing"
+            " them; nothing is shown until it has: ask again in a moment", resource=error.resource,
+        ) from None  # fmt: skip
     for what in begun:
         _end(bench, what)
 

@@ -9,6 +9,7 @@ from memclaw_etl.lake.ledger import governance, results, shown, statements, tomb
 from memclaw_etl.lake.ledger.statements import StoredEdge
 from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import group_key, scopes_prefix
+from memclaw_etl.service.forgetting import finish_forgets
 from memclaw_etl.service.grants import Grant
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.remember import live_items, remember, rulings
@@ -41,6 +42,7 @@ class Ruling:
 
 def decided(bench: Bench, grant: Grant) -> list[Ruling]:
     """Every decision between live statements that the grant shows, and deletions that stand."""
+    finish_forgets(bench)
     prefix = scopes_prefix(grant.tenant_id)
     with bench.ledger.read() as tx:
         scopes = (

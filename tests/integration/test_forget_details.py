@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from memclaw_etl.service.audit import audit
 from memclaw_etl.service.backfill import outdated
 from memclaw_etl.service.forget_preview import preview_erase, preview_forget
 from memclaw_etl.service.forgetting import forget
+from memclaw_etl.service.grants import Grant
 from memclaw_etl.service.rebuild import rebuild
-from memclaw_etl.service.relations import undo
+from memclaw_etl.service.relations import decided, undo
 from memclaw_etl.stages import mask
 from memclaw_etl.stages.run import RunRequest, take, work
 from tests import homes
@@ -184,6 +186,32 @@ def test_a_window_that_a_run_works_on_is_erased_when_it_is_free(home: Home) -> N
     assert audit(home.bench) == []
     with home.ledger.read() as tx:
         assert {row.reason for row in tx.execute(tombstone_table.select())} == {"asked"}
+
+
+def test_a_deletion_does_not_show_what_is_being_forgotten(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting was stopped between the tombstone and the index; a run keeps the memories busy."""
+    talk(home, "a", REDIS, 0)
+    do_all(home)
+    gone = saying(home, REDIS).memory_id
+    people.delete(home.bench, gone, tenant_id="default", reason="wrong", actor="me")
+    with monkeypatch.context() as patch:
+        patch.setattr(forgetting, "remember", busy_with("acme/secret-project"))
+        with pytest.raises(BusyError):
+            forget(home.bench, gone, tenant_id="default", reason="asked")
+        with pytest.raises(BusyError, match="nothing is shown until it has") as raised:
+            decided(home.bench, Grant(tenant_id="default"))
+        assert "acme" not in str(raised.value)
+    [listed] = decided(home.bench, Grant(tenant_id="default"))
+    assert (listed.decision_id, listed.statements) == (gone, ())
+
+
+def busy_with(scope: str) -> Callable[..., None]:
+    def remember(*args: object, **kwargs: object) -> None:
+        raise BusyError(f"another run keeps writing memories of {scope}", resource="scope")
+
+    return remember
 
 
 def test_there_is_no_way_back(home: Home) -> None:
