@@ -1,8 +1,10 @@
 """When a tenant's policies change, what is stored follows: no model is asked, no trail is read."""
 
+from memclaw_etl.errors import InvariantError
 from memclaw_etl.lake.ledger import (
     Holder,
     Stage,
+    StageFile,
     Window,
     governance,
     leases,
@@ -20,7 +22,9 @@ def govern_again(bench: Bench, tenant_id: str, *, run_id: str) -> int:
     """Choose the live items anew where other policies chose them; how many windows changed.
 
     Their groups are touched: whoever resolves them next brings the index in line. A window that
-    another run works on is left to that run, or to the next call. Safe to stop and to repeat.
+    another run works on is left to that run, or to the next call; one whose file is damaged waits
+    until that is repaired, and no other window waits for it (`audit` names both). Safe to stop and
+    to repeat.
     """
     due = governed_otherwise(bench, tenant_id)
     return sum(_again(bench, window, run_id=run_id) for window in due)
@@ -50,9 +54,21 @@ def _again(bench: Bench, window: Window, *, run_id: str) -> bool:
         if not leases.acquire(tx, [name], holder=holder, now=now, lease_s=lease_s):
             return False
         file = results.current(tx, [window.window_id], Stage.MERGED_REPORT)[window.window_id]
-    chosen = choose_items(bench, window, read_items(bench, file))
+    try:
+        return _choose_again(bench, window, file)
+    finally:
+        if not was_mine:
+            with bench.ledger.write() as tx:
+                leases.release(tx, [name], run_id=run_id)
+
+
+def _choose_again(bench: Bench, window: Window, file: StageFile) -> bool:
+    """Whether the window's items could be read, and stand under today's policies now."""
+    try:
+        items = read_items(bench, file)
+    except InvariantError:  # it is damaged
+        return False
+    chosen = choose_items(bench, window, items)
     with bench.ledger.write() as tx:
         keep_items(tx, window, chosen)
-        if not was_mine:
-            leases.release(tx, [name], run_id=run_id)
     return True

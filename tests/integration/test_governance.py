@@ -218,6 +218,25 @@ def test_a_window_that_a_run_works_on_follows_later(home: Home):
     assert FALCON not in contents(home)
 
 
+def test_a_window_with_a_damaged_file_holds_up_no_other(home: Home):
+    tell(home, "a", FALCON, REDIS)
+    do_all(home)
+    with home.ledger.read() as tx:
+        key = next(iter(saying(home, FALCON).window_keys))
+        [window] = windows.by_keys(tx, [key])
+    file = home.file(window, Stage.MERGED_REPORT)
+    whole = file.read_bytes()
+    file.write_bytes(b"damaged")
+    want(home, {"name": "no-redis", "pattern": "Redis", "action": "drop"}, NO_FALCON)
+    assert keep_policies(home.bench).windows_governed == 1
+    assert contents(home) == [FALCON]
+    assert {one.check for one in audit(home.bench)} >= {"files_intact", "policies_applied"}
+    file.write_bytes(whole)
+    assert keep_policies(home.bench).windows_governed == 1
+    assert contents(home) == []
+    assert audit(home.bench) == []
+
+
 def test_policies_of_one_tenant_do_not_touch_another(home: Home):
     want(home, NO_FALCON, tenant="other")
     tell(home, "a", FALCON)
