@@ -13,6 +13,7 @@ from memclaw_etl.settings import Limits
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.govern_again import govern_again, tenants_of
 from memclaw_etl.stages.heartbeat import heartbeat
+from memclaw_etl.stages.index_upkeep import UPKEEP
 from memclaw_etl.stages.remember import only_writer, remember_waiting
 
 ORPHAN_AGE_S = 24 * 3600.0
@@ -119,5 +120,5 @@ def optimize_index(bench: Bench) -> None:
             does it.
     """
     run_id = f"upkeep-{uuid.uuid4().hex}"
-    with heartbeat(bench, Holder.here(run_id)), only_writer(bench, ["upkeep"], run_id=run_id):
+    with heartbeat(bench, Holder.here(run_id)), only_writer(bench, [UPKEEP], run_id=run_id):
         bench.index.optimize()

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from memclaw_etl.lake.ledger import Ledger, statements
+from memclaw_etl.lake.ledger import Ledger, results, shown
 from memclaw_etl.lake.ledger.schema_memories import statement_edges, statement_marks
 from memclaw_etl.memories.catalogue import all_memories
 from memclaw_etl.memories.embeddings import open_embedder
@@ -102,7 +102,7 @@ def decide(home: Home) -> None:
     ]
     assert len(edges) == 1
     with home.ledger.read() as tx:
-        [edge] = [one for one in statements.all_edges(tx) if one.scope.startswith("acme/")]
+        [edge] = shown.edges(tx, results.scopes(tx, "acme/"))
     undo(home.bench, edge.edge_id, tenant_id="acme", reason="both", actor="me")
 
 

@@ -39,12 +39,6 @@ def all_paths(connection: Connection) -> set[str]:
     return {row.path for row in rows}
 
 
-def keys_of_windows(connection: Connection) -> dict[str, str]:
-    """window_id -> partition key, of every window."""
-    rows = connection.execute(select(windows.c.window_id, windows.c.partition_key))
-    return {row.window_id: row.partition_key for row in rows}
-
-
 def set_current(connection: Connection, file: StageFile) -> None:
     """Point the ledger at a new file of a stage. The file must be durable already."""
     row = {name: getattr(file, name) for name in StageFile.__dataclass_fields__}

@@ -85,14 +85,6 @@ def touching(connection: Connection, groups: Collection[str]) -> list[StoredEdge
     return found
 
 
-def all_edges(connection: Connection) -> list[StoredEdge]:
-    """Every edge, by scope."""
-    rows = connection.execute(
-        select(statement_edges).order_by(statement_edges.c.scope, statement_edges.c.edge_id)
-    )
-    return [StoredEdge(**row._mapping) for row in rows]
-
-
 def edge(connection: Connection, edge_id: str) -> StoredEdge | None:
     """The edge with that id."""
     row = connection.execute(
