@@ -56,7 +56,7 @@ def _score(score: float, parts: Mapping[str, float]) -> str:
     length = f" - length {-parts['length']:.2f}" if round(parts["length"], 2) else ""
     return (
         f"score {score:.2f} = words {parts['bm25']:.2f} + meaning {parts['vector']:.2f}"
-        f" + nearby {parts['support']:.2f}{length}"
+        f" + nearby {parts['support']:.2f} + session {parts['session']:.2f}{length}"
     )
 
 

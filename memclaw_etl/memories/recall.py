@@ -70,6 +70,7 @@ class Explanation:
     bm25: float
     vector: float
     support: float
+    session: float
     length: float
 
 

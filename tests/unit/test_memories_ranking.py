@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memclaw_etl.memories.ranking import COLUMNS, SUPPORT, folded, rank, unite
+from memclaw_etl.memories.ranking import (
+    COLUMNS,
+    SESSION_BEST,
+    SESSION_SHARE,
+    SUPPORT,
+    folded,
+    rank,
+    unite,
+)
 
 rows = st.lists(
     st.fixed_dictionaries(
@@ -64,7 +72,7 @@ def test_every_row_is_a_candidate_once_with_its_own_numbers(given_rows):
 def test_support_is_what_the_neighbours_of_a_session_score(given_rows):
     found = candidates(given_rows)
     ranked = rank(found)
-    base = ranked.parts[0] + ranked.parts[1] + ranked.parts[3]
+    base = ranked.parts[0] + ranked.parts[1] + ranked.parts[4]
     for at in range(len(base)):
         lent = 0.0
         for distance, share in enumerate(SUPPORT, start=1):
@@ -73,6 +81,16 @@ def test_support_is_what_the_neighbours_of_a_session_score(given_rows):
                     lent += share * max(base[other], 0)
         assert ranked.parts[2][at] == pytest.approx(lent)
     assert np.all(np.diff(ranked.score[ranked.order]) <= 0)
+
+
+@given(rows)
+def test_a_session_shares_what_its_best_score(given_rows):
+    found = candidates(given_rows)
+    ranked = rank(found)
+    base = ranked.parts[0] + ranked.parts[1] + ranked.parts[4]
+    for session, lent in zip(found.session, ranked.parts[3], strict=True):
+        best = sorted((max(one, 0) for one in base[found.session == session]), reverse=True)
+        assert lent == pytest.approx(SESSION_SHARE * sum(best[:SESSION_BEST]) / SESSION_BEST)
 
 
 @given(rows, st.integers(1, 5))

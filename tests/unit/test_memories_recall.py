@@ -55,7 +55,8 @@ def test_the_parts_of_a_score_add_up_and_order_the_hits(index):
     hits = recall(index, EMBEDDER, RecallQuery(text="PostgreSQL ledger", tenant_id="default"))
     for hit in hits:
         parts = hit.explanation
-        assert hit.score == pytest.approx(parts.bm25 + parts.vector + parts.support + parts.length)
+        total = parts.bm25 + parts.vector + parts.support + parts.session + parts.length
+        assert hit.score == pytest.approx(total)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
