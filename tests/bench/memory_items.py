@@ -1,4 +1,4 @@
-"""Items and an index of memories, for benches of recall."""
+"""Items and an index of memories, for the bench of latency."""
 
 from datetime import datetime
 
