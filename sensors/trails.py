@@ -5,7 +5,7 @@ import dagster as dg
 from assets.partitions import BATCH_TAG
 from assets.resources import Memclaw
 from memclaw_etl.service import people, planning
-from memclaw_etl.stages.embedding import other_model_made_it
+from memclaw_etl.stages.embedding import why_not_writable
 from memclaw_etl.windows.scan import Scan
 from sensors.asking import ask_for_owed, ask_for_unfinished, run_request
 from sensors.jobs import interview_windows
@@ -28,7 +28,7 @@ def trail_sensor(
     """Plan one tick."""
     bench = memclaw.bench
     end_orphans(context.instance, bench)
-    waits = other_model_made_it(bench)
+    waits = why_not_writable(bench)
     if waits is not None:
         return dg.SkipReason(waits)
     room = planning.room_ahead(bench)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memclaw_etl.cli.embedding import refuse_other_model
+from memclaw_etl.cli.embedding import refuse_other_index
 from memclaw_etl.cli.options import HomeOption, JsonOption, open_bench
 from memclaw_etl.cli.running import InterviewerOption
 from memclaw_etl.cli.show import errors, out, print_json
@@ -58,7 +58,7 @@ def backfill(
     from memclaw_etl.definitions import backfill_in_process, plan_backfill, plan_of
 
     bench = open_bench(home)
-    refuse_other_model(bench)
+    refuse_other_index(bench)
     name = interviewer or bench.settings.interviewer
     bench.interviewer(name)
     if batch_api and name != "openai":

@@ -1,4 +1,4 @@
-"""`reembed`, and saying so while the index has vectors of another model than the settings name."""
+"""`reembed`, and saying so while the index is of another model or another version."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,27 +45,38 @@ def reembed(
         _print(report)
 
 
+def warn_of_other_index(bench: "Bench") -> None:
+    """One line on stderr, if no memory can be written to the index as it is."""
+    from memclaw_etl.stages.embedding import why_not_writable
+
+    _warn(why_not_writable(bench))
+
+
 def warn_of_other_model(bench: "Bench") -> None:
     """One line on stderr, if the settings name another model than the one of the index."""
     from memclaw_etl.stages.embedding import other_model_made_it
 
-    notice = other_model_made_it(bench)
+    _warn(other_model_made_it(bench))
+
+
+def _warn(notice: str | None) -> None:
     if notice is not None:
         errors.print(notice, style="yellow", markup=False, soft_wrap=True)
 
 
-def refuse_other_model(bench: "Bench") -> None:
+def refuse_other_index(bench: "Bench") -> None:
     """Stop before any work, if no memory could be written.
 
     Raises:
-        HomeMismatchError: the settings name another model than the one of the index.
+        HomeMismatchError: the settings name another model than the one of the index, or another
+            version of this program made it.
     """
     from memclaw_etl.errors import HomeMismatchError
-    from memclaw_etl.stages.embedding import other_model_made_it
+    from memclaw_etl.stages.embedding import why_not_writable
 
-    notice = other_model_made_it(bench)
+    notice = why_not_writable(bench)
     if notice is not None:
-        raise HomeMismatchError(notice)
+        raise HomeMismatchError(f"home {bench.settings.home}: {notice}")
 
 
 @contextmanager

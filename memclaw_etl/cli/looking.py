@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from memclaw_etl.cli.embedding import warn_of_other_model
+from memclaw_etl.cli.embedding import warn_of_other_index
 from memclaw_etl.cli.options import (
     HomeOption,
     IncludeOption,
@@ -60,7 +60,7 @@ def status(
     from memclaw_etl.service.status import status as node_status
 
     bench = open_bench(home)
-    warn_of_other_model(bench)
+    warn_of_other_index(bench)
     if tenant is not None:
         grant_for(bench, reader=None, tenant_id=tenant)  # refuses one that there is not
     rows = node_status(bench, tenant_id=tenant)

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from memclaw_etl.cli.answers import print_hits
-from memclaw_etl.cli.embedding import refuse_other_model
+from memclaw_etl.cli.embedding import refuse_other_index
 from memclaw_etl.cli.looking import print_nodes
 from memclaw_etl.cli.options import (
     DEFAULT,
@@ -69,6 +69,7 @@ def demo(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from memclaw_etl.service.recalling import Asked, ask
 
     bench = open_bench(home or Path(".memclaw-demo"))
+    refuse_other_index(bench)
     sources = [source(kind, root, include) for kind, root, include in example_sources()]
     summary = run_job(bench, sources, interviewer=None, flush=True, quiet=as_json)
     grant = Grant(tenant_id=DEFAULT)
@@ -106,7 +107,7 @@ def run(
             ' as [[sources]] with kind = "claude_code", root = "~/.claude/projects" and'
             ' include = ["*-my-project"]'
         )
-    refuse_other_model(bench)
+    refuse_other_index(bench)
     if interviewer is not None:
         bench.interviewer(interviewer)
     summary = run_job(bench, chosen, interviewer=interviewer, flush=flush, quiet=as_json)

@@ -36,14 +36,25 @@ def check_pin(stored: pa.Schema, wanted: pa.Schema) -> None:
         HomeMismatchError: another model, dimension, ledger or version made the table.
     """
     found, expected = _pin(stored), _pin(wanted)
-    for name in ("ledger_id", "row_version"):
-        if found.get(name) != expected[name]:
-            raise HomeMismatchError(
-                f"memory index: it was made with {name} {found.get(name)!r}, but this home has"
-                f" {expected[name]!r}; run `memclaw-etl rebuild`, or use its own home"
-            )
+    if found.get("ledger_id") != expected["ledger_id"]:
+        raise HomeMismatchError(
+            f"memory index: it belongs to ledger {str(found.get('ledger_id'))[:8]}, the settings"
+            f" name ledger {str(expected['ledger_id'])[:8]}; fix `ledger_url` or `lake_url`, or run"
+            " `memclaw-etl rebuild` to make it anew from this one"
+        )
+    if found.get("row_version") != ROW_VERSION:
+        raise HomeMismatchError(other_rows(found.get("row_version")))
     if made_by(stored) != made_by(wanted):
         raise HomeMismatchError(other_model(made_by(stored), made_by(wanted)))
+
+
+def other_rows(stored: object) -> str:
+    """What is to be done about an index of another version of memclaw-etl."""
+    return (
+        f"memory index: another version of memclaw-etl made it (its rows are of version {stored},"
+        f" this one's of {ROW_VERSION}); run `memclaw-etl rebuild`, which makes it anew from what"
+        " is stored"
+    )
 
 
 def other_model(stored: MadeBy, wanted: MadeBy) -> str:

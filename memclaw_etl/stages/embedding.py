@@ -1,15 +1,18 @@
 """Which embedding model a home uses: the settings' one, and the one that made its index."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memclaw_etl.embedding_settings import EmbeddingSettings
+from memclaw_etl.errors import HomeMismatchError
 from memclaw_etl.interview.model_purse import day_of
 from memclaw_etl.lake.ledger import Ledger, embedded, spending
 from memclaw_etl.lake.ledger.embedded import Embedded
 from memclaw_etl.lake.ledger.identifiers import sha1_hex
 from memclaw_etl.lake.ledger.spending import Spent
-from memclaw_etl.lake.memory_pin import MadeBy
+from memclaw_etl.lake.memory_pin import MadeBy, other_rows
+from memclaw_etl.lake.memory_rows import ROW_VERSION
 from memclaw_etl.lake.vectors import VectorFiles
 from memclaw_etl.masking import Masker
 from memclaw_etl.memories.embedders import model_id_of, open_model
@@ -51,6 +54,21 @@ def earlier_model(bench: "Bench", made: Embedded) -> EmbeddingModel | None:
     return _opened(bench.settings, then, bench.ledger, bench.masker, known_dimension=made.dimension)
 
 
+def why_not_writable(bench: "Bench") -> str | None:
+    """Says why no memory can be written to the index; None when nothing is in the way.
+
+    The settings name another model than the one that made it, or another version of this program
+    made its rows. By the ledger's note, where there is one: then the index is not opened.
+    """
+    with bench.ledger.read() as tx:
+        made = embedded.noted(tx)
+    if made is None:
+        return _why_not_opened(bench)
+    if made.row_version != ROW_VERSION:
+        return other_rows(made.row_version)
+    return other_model_made_it(bench)
+
+
 def other_model_made_it(bench: "Bench") -> str | None:
     """Says so, when the settings name another model than the one that made the index.
 
@@ -66,6 +84,17 @@ def other_model_made_it(bench: "Bench") -> str | None:
         f" name {model_id_of(wanted)}; run `memclaw-etl reembed` (a process that was started with"
         " other settings has to be started again)"
     )
+
+
+def _why_not_opened(bench: "Bench") -> str | None:
+    """An index without a note is of an earlier program, or its maker was killed before the note."""
+    if not Path(bench.index_uri).exists():
+        return None
+    try:
+        bench.open_index()
+    except HomeMismatchError as error:
+        return str(error)
+    return None
 
 
 def is_same(made: Embedded, wanted: EmbeddingSettings) -> bool:
@@ -94,6 +123,7 @@ def note_made_by(settings: Settings, ledger: Ledger, made: MadeBy) -> None:
         model=wanted.model,
         asked_dimension=wanted.dimension,
         place=place_of(wanted),
+        row_version=ROW_VERSION,
     )
     with ledger.read() as tx:
         is_known = embedded.noted(tx) == new

@@ -1,7 +1,8 @@
-"""Which embedding model the memory index was made with, as far as this ledger knows.
+"""What the memory index was made with, as far as this ledger knows: embedding model, kind of rows.
 
 The truth stands in the index itself. This note says what the settings were then, so that the model
-can be opened again, and so that a look at the ledger tells whether the settings name another one.
+can be opened again, and so that a look at the ledger tells whether the settings name another one,
+or another version of this program made the rows.
 """
 
 from typing import Final
@@ -28,6 +29,8 @@ class Embedded(BaseModel):
     """What the settings said; None: the model's own."""
     place: str
     """Hash of the endpoint or folder: two places may serve different models under one name."""
+    row_version: int = 5
+    """Of the rows. The first notes did not say it, and were about these."""
 
 
 def note(connection: Connection, embedded: Embedded) -> None:
