@@ -3,7 +3,12 @@
 from memclaw_etl.masking.findings import Finding, Masked
 from memclaw_etl.masking.masker import Masker, MaskSession, open_masker
 from memclaw_etl.masking.personal import PersonalData
-from memclaw_etl.masking.private import Stripped, strip_private, strip_private_blocks
+from memclaw_etl.masking.private import (
+    Stripped,
+    private_spans,
+    strip_private,
+    strip_private_blocks,
+)
 from memclaw_etl.masking.repeats import KnownSecrets, is_distinct
 from memclaw_etl.masking.version import MASKER_VERSION
 
@@ -18,6 +23,7 @@ __all__ = [
     "Stripped",
     "is_distinct",
     "open_masker",
+    "private_spans",
     "strip_private",
     "strip_private_blocks",
 ]

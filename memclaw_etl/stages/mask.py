@@ -15,6 +15,7 @@ from memclaw_etl.lake.frames import MASKED_CHUNKS
 from memclaw_etl.lake.ledger import Node, Stage, StageFile, Window, nodes, pins, results
 from memclaw_etl.masking import Masked, MaskSession
 from memclaw_etl.settings import Limits
+from memclaw_etl.stages import open_tags
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.files import keep, stands, unchanged
 from memclaw_etl.stages.left_out import left_out
@@ -156,7 +157,10 @@ def _mask_all(
     A secret that a later message gives away is taken out of the earlier ones, too.
     """
     session.continue_after(event.content for event in events)
-    raw = [_texts_of(event) for event in events]
+    raw = [
+        _texts_of(event, content)
+        for event, content in zip(events, open_tags.contents(events), strict=True)
+    ]
     first = [{name: session.mask(text) for name, text in texts.items()} for texts in raw]
     done = [_Texts.of(texts, session) for texts in first]
     for texts in done:
@@ -170,10 +174,10 @@ def _mask_all(
     return kept
 
 
-def _texts_of(event: Event) -> dict[str, str]:
+def _texts_of(event: Event, content: str) -> dict[str, str]:
     """The texts of an event that are stored, by the name of their column."""
     texts = {
-        "content": event.content, "session_id": event.session_id, "kind": event.kind,
+        "content": content, "session_id": event.session_id, "kind": event.kind,
         "tool": event.tool, "outcome": event.outcome,
     }  # fmt: skip
     return {name: text for name, text in texts.items() if text is not None}

@@ -281,4 +281,10 @@ def _event(record: Record, *, seq: int, part: int, role: Role, text: str, origin
         identity=identity,
         origin=origin,
         project=plain_string(record.get("cwd")),
+        message_id=_message_id(record),
     )
+
+
+def _message_id(record: Record) -> str | None:
+    message = record.get("message")
+    return plain_string(message.get("id")) if isinstance(message, dict) else None

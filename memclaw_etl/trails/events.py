@@ -142,6 +142,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     project: str | None = None
     """Working folder that the line names (`cwd`), for the namespace table."""
     branch: Branch = Branch.MAIN
+    message_id: str | None = None
+    """Of the message that this is a block of, where a trail writes each block as a line."""
     source: str = ""
     """Which of several copies in one trail this is (Codex writes every message twice)."""
 

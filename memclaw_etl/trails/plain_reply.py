@@ -29,6 +29,7 @@ class _Block(msgspec.Struct, gc=False):
 
 class _Message(msgspec.Struct, kw_only=True, gc=False):
     model: str = ""
+    id: str | None = None
     content: list[_Block] | str
 
 
@@ -99,6 +100,7 @@ def plain_reply(line: RawLine) -> LineOutcome | None:
         uuid_identity(spoken.uuid),
         Origin.HUMAN if is_prompt else Origin.AGENT,
         project=spoken.cwd or None,
+        message_id=spoken.message.id or None,
     )
     return LineOutcome(
         line.seq,

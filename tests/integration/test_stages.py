@@ -1,6 +1,7 @@
 """The five stages over real trails and stores: done once, resumed, replayed."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +16,7 @@ from memclaw_etl.stages.run import RunRequest, give_back, take, work
 from tests.crash.harness import wait_until
 from tests.ledger_rows import again, ask, owed_keys, take_keys
 from tests.staged import Home, home, states
-from tests.trail_lines import joined, prompt
+from tests.trail_lines import claude, joined, prompt, tool_result
 
 __all__ = ["home"]
 
@@ -104,6 +105,25 @@ def test_events_that_were_inherited_after_masking_are_masked_too(home: Home) -> 
     home.run([again(home.ledger, b)])
     assert home.reports[Stage.MASKED_CHUNKS].done[0].counts["events"] == 5
     assert states(home, [a, b]) == ["skipped", "committed"]
+
+
+def test_a_tag_reaches_over_the_lines_of_one_reply(home: Home) -> None:
+    def block(text: str, number: int, message: str) -> dict[str, Any]:
+        content = [{"type": "text", "text": text}]
+        return claude("assistant", content, number, message={"role": "assistant", "id": message, "content": content})  # fmt: skip
+
+    lines = [
+        prompt("go on", 1), block("open <private>the secret plan", 2, "m1"),
+        tool_result("noise", 3), block("still secret", 4, "m1"),
+        block("secret</private> and over", 5, "m1"), block("another reply", 6, "m2"),
+        block("an open <private> tag", 7, "m2"), prompt("my own words", 8),
+    ]  # fmt: skip
+    (home.trails / "hidden.jsonl").write_bytes(joined(lines))
+    home.run(home.pin(), stages=(Stage.MASKED_CHUNKS,))
+    (done,) = home.reports[Stage.MASKED_CHUNKS].done
+    said = home.bench.files.read(done.path)["content"].to_list()
+    assert said == ["go on", "open", "and over", "another reply", "an open", "my own words"]
+    assert done.counts["private_messages"] == 1
 
 
 def test_a_window_of_nothing_but_private_text_commits_without_memories(home: Home) -> None:
