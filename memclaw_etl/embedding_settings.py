@@ -1,11 +1,11 @@
 """The section [embedding]: which model turns memories and questions into vectors, and where."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from memclaw_etl.model_settings import resource_of, url_of
 
 ProviderName = Literal["packaged", "openai", "fastembed"]
 _Positive = Annotated[int, Field(gt=0)]
@@ -65,11 +65,9 @@ class EmbeddingSettings(BaseModel):
     @property
     def url(self) -> str:
         """Where the endpoint is."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        return url_of(self.base_url)
 
     @property
     def resource(self) -> str | None:
         """What breakers open for; None where nothing outside of this machine is needed."""
-        if self.provider != "openai":
-            return None
-        return f"endpoint:{urlsplit(self.url).netloc.rpartition('@')[2]}"
+        return resource_of(self.url) if self.provider == "openai" else None

@@ -9,7 +9,6 @@ import os
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
@@ -22,6 +21,7 @@ from pydantic_settings import SettingsError as UnreadableSettingsError
 
 from memclaw_etl.embedding_settings import EmbeddingSettings
 from memclaw_etl.errors import SettingsError
+from memclaw_etl.model_settings import ModelSettings
 from memclaw_etl.tenant_settings import (
     PersonalDataName,
     PolicySettings,
@@ -89,50 +89,6 @@ class KeystoneSettings(_Section):
     def holds_in(self, *, tenant_id: str, namespace: str) -> bool:
         """Whether the rules hold in that scope."""
         return self.tenant_id in (None, tenant_id) and self.namespace in (None, namespace)
-
-
-class ModelSettings(_Section):
-    """The model that the interviewer `openai` asks. Its key is never a setting.
-
-    `OPENAI_API_KEY` is read from the environment; a local server that needs none gets none.
-    """
-
-    name: Annotated[str, Field(min_length=1)] = "gpt-5.4-mini"
-    base_url: str | None = None
-    """Of any OpenAI-compatible server; default `OPENAI_BASE_URL`, else OpenAI's own."""
-    concurrency: Positive = 32
-    timeout_s: PositiveS = 120.0
-    """How long one try waits for the server to connect, or to go on sending."""
-    max_retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Of one call, on 408, 409, 429, 5xx and lost connections; `Retry-After` is kept."""
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.2
-    max_output_tokens: Positive | None = None
-    price_per_million_prompt_tokens: Annotated[float, Field(ge=0)] | None = None
-    price_per_million_completion_tokens: Annotated[float, Field(ge=0)] | None = None
-    batch_price_share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """What a token costs through the Batch API, as a share of its price."""
-    max_tokens_per_run: Positive | None = None
-    max_cost_per_day: Annotated[float, Field(gt=0)] | None = None
-    """In the currency of the prices; days are UTC."""
-    merge_with_model: bool = False
-    """Let the model find what several chunks of a window say alike: one more call a window."""
-
-    @model_validator(mode="after")
-    def _can_count_cost(self) -> Self:
-        prices = (self.price_per_million_prompt_tokens, self.price_per_million_completion_tokens)
-        if self.max_cost_per_day is not None and None in prices:
-            raise ValueError("max_cost_per_day needs both prices per million tokens")
-        return self
-
-    @property
-    def url(self) -> str:
-        """Where the server is."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-
-    @property
-    def resource(self) -> str:
-        """The endpoint as breakers name it."""
-        return f"endpoint:{urlsplit(self.url).netloc.rpartition('@')[2]}"
 
 
 class BackfillSettings(_Section):

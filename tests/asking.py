@@ -10,7 +10,7 @@ from memclaw_etl.interview.events import MaskedEvent
 from memclaw_etl.interview.model_interviewer import ModelInterviewer
 from memclaw_etl.interview.model_purse import Purse
 from memclaw_etl.interview.protocols import Asked, Told
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 from tests.openai_server import ModelServer
 
 START = datetime(2026, 2, 3, 9, 0, tzinfo=UTC)

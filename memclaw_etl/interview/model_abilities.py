@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memclaw_etl.interview.model_request import Mode
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 
 class Abilities(BaseModel):

@@ -24,7 +24,7 @@ from memclaw_etl.interview.model_purse import Purse
 from memclaw_etl.interview.model_request import Ask, NotTakenError, RawAnswer
 from memclaw_etl.interview.protocols import ResponseCache
 from memclaw_etl.interview.report import MiniReport, Usage
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 REPAIRS: Final = 1
 SHOWN_BACK_CHARS: Final = 12_000

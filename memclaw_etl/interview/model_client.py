@@ -26,7 +26,7 @@ from memclaw_etl.interview.model_request import (
     raw_answer,
     request_body,
 )
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from memclaw_etl.endpoint import Client

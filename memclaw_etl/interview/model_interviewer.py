@@ -30,7 +30,7 @@ from memclaw_etl.interview.model_purse import Purse
 from memclaw_etl.interview.model_request import Ask, RawAnswer
 from memclaw_etl.interview.protocols import Asked, ResponseCache, Told
 from memclaw_etl.interview.report import MiniReport, ReportItem, Usage
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 
 def utc_now() -> datetime:

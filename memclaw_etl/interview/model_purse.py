@@ -8,7 +8,7 @@ from typing import Final
 from memclaw_etl.errors import BudgetSpentError
 from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.report import Usage
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 RUN_BUDGET: Final = "budget:run"
 DAY_BUDGET: Final = "budget:day"

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from memclaw_etl.interview.model_prompt import Message, form_reminder
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 
 
 class Mode(StrEnum):

@@ -18,8 +18,8 @@ from memclaw_etl.stages.remember import (
     live_items,
     remember_waiting,
     rulings,
-    whole_index,
 )
+from memclaw_etl.stages.writers import whole_index
 
 GROUPS_AT_ONCE = 2_000
 OnGroups = Callable[[int, int], None]

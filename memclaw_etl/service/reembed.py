@@ -23,7 +23,7 @@ from memclaw_etl.memories.kept_vectors import KeptEmbedder
 from memclaw_etl.service.remask import alone
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.embedding import cost_of_tokens, made_by_of, note_made_by
-from memclaw_etl.stages.remember import whole_index
+from memclaw_etl.stages.writers import whole_index
 
 ROWS_AT_ONCE = 2_000
 CHARS_A_TOKEN = 4.0

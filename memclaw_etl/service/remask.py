@@ -33,7 +33,8 @@ from memclaw_etl.stages.answers import masked_answer
 from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.remask import Remasked, due_files, remask_window
-from memclaw_etl.stages.remember import WINDOWS_A_COMMIT, remember_waiting, whole_index
+from memclaw_etl.stages.remember import WINDOWS_A_COMMIT, remember_waiting
+from memclaw_etl.stages.writers import whole_index
 
 LEASE = "remask"
 

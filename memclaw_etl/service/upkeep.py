@@ -14,7 +14,8 @@ from memclaw_etl.stages.bench import Bench
 from memclaw_etl.stages.govern_again import govern_again, tenants_of
 from memclaw_etl.stages.heartbeat import heartbeat
 from memclaw_etl.stages.index_upkeep import UPKEEP
-from memclaw_etl.stages.remember import only_writer, remember_waiting
+from memclaw_etl.stages.remember import remember_waiting
+from memclaw_etl.stages.writers import only_writer
 
 ORPHAN_AGE_S = 24 * 3600.0
 """A stage file that the ledger does not name is left alone for this long: its run may be alive."""

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from memclaw_etl.errors import BusyError
 from memclaw_etl.stages.bench import Bench
-from memclaw_etl.stages.remember import only_writer
+from memclaw_etl.stages.writers import only_writer
 
 UPKEEP = "upkeep"
 """Held, as a scope, by who optimizes the index."""

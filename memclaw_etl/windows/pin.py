@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -20,18 +20,15 @@ from memclaw_etl.lake.ledger import (
     pins,
 )
 from memclaw_etl.lake.ledger import windows as window_table
-from memclaw_etl.lake.ledger.identifiers import attempt_id, window_id
 from memclaw_etl.settings import Limits, NamespaceSettings
 from memclaw_etl.trails import decode
 from memclaw_etl.trails.events import Assembled, Event, Position, TrailKind
-from memclaw_etl.trails.times import utc_time
-from memclaw_etl.windows import keys
-from memclaw_etl.windows.namespaces import namespace_of, project_of
+from memclaw_etl.windows.namespaces import namespace_of
+from memclaw_etl.windows.pin_rows import window_row
 from memclaw_etl.windows.plan import Cut, LineFacts, plan
 from memclaw_etl.windows.read import (
     ReadLine,
     closed,
-    digest,
     facts_of,
     fingerprints,
     last_buffer_seq,
@@ -235,7 +232,7 @@ def _pin_cut(
         "head_hash": head,
         "tail_hash": tail,
     }
-    row = _window_row(ledger, node, cut, lines, assembled)
+    row = window_row(ledger, node, cut, lines, assembled)
     with ledger.write() as tx:
         state = pins.pin(tx, node, row, _claims(assembled.events), frontier=frontier)
         if state is None:
@@ -253,50 +250,3 @@ def _pin_cut(
 
 def _claims(events: Sequence[Event]) -> list[Claim]:
     return [Claim(identity=event.identity, seq=event.seq, part=event.part) for event in events]
-
-
-def _window_row(
-    ledger: Ledger, node: Node, cut: Cut, lines: Sequence[ReadLine], assembled: Assembled
-) -> Mapping[str, Any]:
-    key = keys.encode(
-        keys.WindowKey(
-            tenant_id=node.tenant_id,
-            node_id=node.node_id,
-            epoch=node.epoch,
-            cursor_from=cut.start.seq,
-            from_part=cut.start.part,
-            cursor_to=cut.last_seq,
-        )
-    )
-    times = [at for event in assembled.events if (at := utc_time(event.ts)) is not None]
-    return {
-        "window_id": window_id(key),
-        "partition_key": key,
-        "attempt_id": attempt_id(
-            node.node_id,
-            cut.start.seq,
-            cut.last_seq,
-            epoch=node.epoch,
-            from_part=cut.start.part,
-        ),
-        "tenant_id": node.tenant_id,
-        "node_id": node.node_id,
-        "epoch": node.epoch,
-        "cursor_from": cut.start.seq,
-        "from_part": cut.start.part,
-        "cursor_to": cut.last_seq,
-        "byte_from": cut.start.byte,
-        "byte_to": cut.end.byte,
-        "opens_line": cut.start.open_line,
-        "ends_open": cut.end.open_line,
-        "end_part": cut.end.part,
-        "sha256": digest(lines),
-        "decoder_state": dict(node.decoder_state),
-        "noise_lines": sum(assembled.noise.values()),
-        "quarantined_lines": len(assembled.quarantined),
-        "noise": {**assembled.noise, **assembled.odd_fields},
-        "ts_first": min(times, default=None),
-        "ts_last": max(times, default=None),
-        "project": project_of(assembled.events),
-        "pinned_at": ledger.now(),
-    }

@@ -22,7 +22,7 @@ from memclaw_etl.interview.model_abilities import Memory
 from memclaw_etl.interview.model_interviewer import ModelInterviewer
 from memclaw_etl.interview.model_purse import DAY_BUDGET, RUN_BUDGET, Purse
 from memclaw_etl.interview.model_request import Mode
-from memclaw_etl.settings import ModelSettings
+from memclaw_etl.model_settings import ModelSettings
 from tests.asking import DictCache, chunk, chunks, interviewer, settings, told, windows
 from tests.openai_server import Call, ModelServer, Reply, honest, report
 

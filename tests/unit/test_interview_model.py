@@ -23,7 +23,8 @@ from memclaw_etl.interview.model_prompt import LAYOUT, PROMPT_VERSION, messages_
 from memclaw_etl.interview.model_purse import Purse, estimate_tokens
 from memclaw_etl.interview.model_request import RawAnswer
 from memclaw_etl.interview.report import Section
-from memclaw_etl.settings import ModelSettings, load_settings
+from memclaw_etl.model_settings import ModelSettings
+from memclaw_etl.settings import load_settings
 from tests.asking import START, chunk, event
 from tests.openai_server import report
 
