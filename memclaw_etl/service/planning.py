@@ -38,12 +38,16 @@ class Watch:
 
 
 def owed(bench: Bench, *, limit: int, interviewer: str | None = None) -> list[Window]:
-    """What is owed now, oldest first. Leases of dead processes are freed before."""
+    """What is owed now, oldest first. Leases of dead processes are freed before.
+
+    On a ledger that machines share, only what this one can do: it has no trails of the others.
+    """
     needs = bench.needs(interviewer or bench.settings.interviewer)
+    machine = this_machine(bench.settings) if bench.ledger.is_shared else None
     with bench.ledger.write() as tx:
         now = bench.ledger.now()
         leases.drop_dead(tx, now=now)
-        return windows.owed(tx, now=now, limit=limit, needs=needs)
+        return windows.owed(tx, now=now, limit=limit, needs=needs, machine12=machine)
 
 
 def room_ahead(bench: Bench) -> int:

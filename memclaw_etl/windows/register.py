@@ -27,14 +27,17 @@ class Found:
 
 
 def register_trails(
-    ledger: Ledger, source: Source, trails: Sequence[TrailFile]
+    ledger: Ledger, source: Source, trails: Sequence[TrailFile], *, machine12: str | None = None
 ) -> tuple[list[Found], list[tuple[str, str]]]:
     """Give every trail its node; new trails get one.
+
+    With `machine12`, other machines use the ledger, too: the same path is another file there.
 
     Returns the trails with their nodes, and (path, message) of those that were refused.
     """
     with ledger.read() as tx:
-        known = nodes.all_nodes(tx, tenant_id=source.tenant_id)
+        all_nodes = nodes.all_nodes(tx, tenant_id=source.tenant_id)
+    known = [node for node in all_nodes if nodes.is_of(node, machine12)]
     by_path = {node.real_path: node for node in known if node.kind == source.kind}
     trails, refused = _with_sound_names(trails)
     found = [

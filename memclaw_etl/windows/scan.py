@@ -129,7 +129,8 @@ def _look(
     for reason, count in discovery.skipped.items():
         result.skipped[reason] = result.skipped.get(reason, 0) + count
     mine = [trail for trail in discovery.trails if _is_only_reader(trail, source, readers, result)]
-    found, refused = register_trails(ledger, source, mine)
+    own = machine12 if ledger.is_shared else None
+    found, refused = register_trails(ledger, source, mine, machine12=own)
     result.problems += [
         Problem(where, SettingsError.__name__, message) for where, message in refused
     ]
@@ -138,7 +139,7 @@ def _look(
     ]
     unlisted = frozenset(path.resolve() for path, _ in discovery.problems)
     present = {one.node.node_id for one in found}
-    gone = note_vanished(ledger, source, present, unlisted=unlisted)
+    gone = note_vanished(ledger, source, present, unlisted=unlisted, machine12=own)
     result.problems += [Problem(where, "vanished", message) for where, message in gone]
     return found
 

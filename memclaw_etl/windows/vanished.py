@@ -9,7 +9,12 @@ from memclaw_etl.trails.stores import split_path
 
 
 def note_vanished(
-    ledger: Ledger, source: Source, present: Collection[str], *, unlisted: Collection[Path]
+    ledger: Ledger,
+    source: Source,
+    present: Collection[str],
+    *,
+    unlisted: Collection[Path],
+    machine12: str | None = None,
 ) -> list[tuple[str, str]]:
     """Mark the nodes of a source whose trail is gone; (node id, message) of what is news.
 
@@ -21,6 +26,7 @@ def note_vanished(
         source: the source that was listed.
         present: ids of the nodes whose trail was found.
         unlisted: stores that could not be listed now; nothing is known of their sessions.
+        machine12: this machine, where others use the ledger, too; None when it is the only one.
     """
     root = str(source.root.resolve())
     with ledger.read() as tx:
@@ -29,7 +35,8 @@ def note_vanished(
     gone = [
         node
         for node in known
-        if node.root == root
+        if nodes.is_of(node, machine12)
+        and node.root == root
         and node.kind == source.kind
         and node.node_id not in present
         and _is_gone(Path(node.real_path), unlisted)

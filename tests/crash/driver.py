@@ -4,12 +4,13 @@
 
 `kill`: SIGKILL to itself at a point of `POINTS`, the `nth` time that it comes there. `poison`: the
 interviewer fails for windows whose events name that session. `slow_s`: the interviewer takes as
-long. Everything else is the real thing.
+long. `host`: the name of the machine that it believes to run on. Everything else is the real thing.
 """
 
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -109,6 +110,8 @@ def change_interviewer(plan: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     chosen = json.loads(sys.argv[1])
+    if "host" in chosen:
+        socket.gethostname = lambda: chosen["host"]
     if "kill" in chosen:
         POINTS[chosen["kill"]](Countdown(chosen.get("nth", 1)))
     if "poison" in chosen or "slow_s" in chosen:

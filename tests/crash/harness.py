@@ -71,6 +71,7 @@ class Lab:
     root: Path
     limits: dict[str, object] = field(default_factory=dict)
     interviewer: str = "verbatim"
+    machine: str = MACHINE
 
     def __post_init__(self) -> None:
         self.trails.mkdir(parents=True, exist_ok=True)
@@ -96,7 +97,7 @@ class Lab:
         limits = {f"MEMCLAW_LIMITS__{k.upper()}": str(v) for k, v in self.limits.items()}
         path = os.pathsep.join([str(ROOT), own.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         return own | limits | {
-            "MEMCLAW_MACHINE_ID": MACHINE, "MEMCLAW_HOME": str(self.home), "PYTHONPATH": path,
+            "MEMCLAW_MACHINE_ID": self.machine, "MEMCLAW_HOME": str(self.home), "PYTHONPATH": path,
             "MEMCLAW_INTERVIEWER": self.interviewer, "PYTHONWARNINGS": "default",
         }  # fmt: skip
 
@@ -235,7 +236,7 @@ def assert_whole(lab: Lab, *sessions: str) -> Seen:
     # a daemon's run holds its own lease until its process is gone; nothing else may be held
     assert [name for name in seen.leases if not name.startswith("run:")] == []
     for session in sessions or [path.stem for path in lab.trails.glob("*.jsonl")]:
-        node_id = f"cc:{MACHINE}:{session}"
+        node_id = f"cc:{lab.machine}:{session}"
         expected = events_of(lab.trail(session))
         assert seen.events[node_id] == Counter({(0, *ref): 1 for ref in expected}), session
         assert_tiled([window for window in seen.windows if window.node_id == node_id])

@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 from sqlalchemy import func, select
 
-from memclaw_etl.lake.ledger import Ledger, commit, windows
+from memclaw_etl.lake.ledger import Ledger, batches, commit, windows
 from memclaw_etl.lake.ledger.schema import event_owners
 from memclaw_etl.lake.ledger.schema import windows as window_table
 from tests.ledger_rows import add_node, last_seq, pin_many
@@ -81,3 +83,24 @@ def test_killed_processes_leave_everything_to_the_next(ledger: Ledger, ledger_ur
         process.communicate(timeout=30)
     finish(start("work", ledger_url, 9))
     assert last_seq(ledger, node) == 399
+
+
+def test_what_two_planners_find_owed_at_once_is_asked_for_by_one(ledger: Ledger) -> None:
+    due = pin_many(ledger, 3, add_node(ledger))
+    began = threading.Event()
+
+    def second() -> bool:
+        began.set()
+        with ledger.write() as tx:
+            return batches.are_owed(tx, due, now=ledger.now())
+
+    with ThreadPoolExecutor(1) as pool:
+        with ledger.write() as tx:
+            assert batches.are_owed(tx, due, now=ledger.now())
+            asked = pool.submit(second)
+            began.wait()
+            time.sleep(0.3)  # long enough for a check that does not wait
+            batches.ask(
+                tx, due, asked_by="first", interviewer="verbatim", now=ledger.now(), deadline_s=60
+            )
+        assert asked.result(timeout=60) is False

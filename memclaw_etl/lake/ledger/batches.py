@@ -28,8 +28,11 @@ def are_idle(connection: Connection, wanted: Sequence[Window], *, now: datetime)
 
 
 def _are_all(connection: Connection, wanted: Sequence[Window], so: ColumnElement[bool]) -> bool:
+    """Whether they are so, and stay so until the transaction ends: no other planner may ask now."""
+    ids = sorted(window.window_id for window in wanted)  # one order: no deadlocks
     count = 0
-    for some in batched([window.window_id for window in wanted]):
+    for some in batched(ids):
+        window_table.lock(connection, some)
         count += connection.execute(
             select(func.count()).select_from(windows).where(windows.c.window_id.in_(some), so)
         ).scalar_one()

@@ -42,6 +42,7 @@ def commit(
         LeaseLostError: a lease is no longer this run's; nothing was committed.
     """
     names = [window_lease(window.window_id) for window in done]
+    leases.keep(connection, names, run_id=run_id)
     mine = leases.held(connection, names, run_id=run_id)
     lost = [window for window in done if window_lease(window.window_id) not in mine]
     if lost:

@@ -67,6 +67,11 @@ class Ledger:
         with self.engine.connect().execution_options(**options) as connection:
             yield connection
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines may use it, too, whose trails this one cannot read."""
+        return self.engine.dialect.name != "sqlite"
+
     def now(self) -> datetime:
         """The ledger's clock (UTC)."""
         return self.clock()

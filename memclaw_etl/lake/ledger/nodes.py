@@ -29,8 +29,17 @@ def register(connection: Connection, row: Mapping[str, Any]) -> Node:
     ).scalar_one()
     raise SettingsError(
         f"two sources read the same file: node {other} and node {row['node_id']}"
-        f" both at {row['real_path']}; remove one of the sources"
+        f" both at {row['real_path']}; remove one of the sources (if these are two machines, or one"
+        " whose id has changed: give both one MEMCLAW_MACHINE_ID where they see the same files)"
     )
+
+
+def is_of(node: Node, machine12: str | None) -> bool:
+    """Whether a node's trail is seen by that machine (None: there is only one machine).
+
+    Node ids of trails name it: `<kind>:<machine12>:...`.
+    """
+    return machine12 is None or f":{machine12}:" in node.node_id
 
 
 def get(connection: Connection, tenant_id: str, node_id: str) -> Node | None:

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, literal, o
 from memclaw_etl.lake.ledger import breakers
 from memclaw_etl.lake.ledger.database import batched
 from memclaw_etl.lake.ledger.leases import window_lease
-from memclaw_etl.lake.ledger.schema import leases, windows
-from memclaw_etl.lake.ledger.values import Window, WindowState
+from memclaw_etl.lake.ledger.schema import leases, stage_files, windows
+from memclaw_etl.lake.ledger.values import Stage, Window, WindowState
 
 _Order = ColumnElement[Any] | None
 
@@ -22,6 +22,19 @@ def by_ids(connection: Connection, window_ids: Sequence[str]) -> list[Window]:
         for row in connection.execute(select(windows).where(windows.c.window_id.in_(some))):
             found[row.window_id] = Window(**row._mapping)
     return [found[one] for one in window_ids if one in found]
+
+
+def lock(connection: Connection, window_ids: Sequence[str]) -> None:
+    """Hold windows against every other transaction that changes or locks them, until the end.
+
+    What is read after this is what those transactions left (SQLite has one writer anyway).
+    """
+    connection.execute(
+        select(windows.c.window_id)
+        .where(windows.c.window_id.in_(window_ids))
+        .order_by(windows.c.window_id)
+        .with_for_update()
+    )
 
 
 def by_keys(connection: Connection, partition_keys: Sequence[str]) -> list[Window]:
@@ -93,29 +106,49 @@ def _is_in_flight(now: datetime) -> ColumnElement[bool]:
     return or_(and_(windows.c.asked_until.is_not(None), windows.c.asked_until > now), leased)
 
 
+def is_within_reach(machine12: str) -> ColumnElement[bool]:
+    """Windows that a machine can work on, as SQL: those of its own trails, and all masked ones.
+
+    Node ids of trails name the machine that sees the file (`cc:<machine12>:...`).
+    """
+    is_masked = exists().where(
+        stage_files.c.window_id == windows.c.window_id, stage_files.c.stage == Stage.MASKED_CHUNKS
+    )
+    return or_(windows.c.node_id.contains(f":{machine12}:", autoescape=True), is_masked)
+
+
 def owed(
-    connection: Connection, *, now: datetime, limit: int, needs: Collection[str] = ()
+    connection: Connection,
+    *,
+    now: datetime,
+    limit: int,
+    needs: Collection[str] = (),
+    machine12: str | None = None,
 ) -> list[Window]:
     """What is owed now, oldest pin first; at most `limit`. Call `leases.drop_dead` before.
+
+    With `machine12`, only what that machine can work on; the rest is left to the machines that have
+    the trails.
 
     Windows that wait for a resource whose breaker is open stay out, but for one probe when that is
     due. While a breaker of what all of them need (`needs`) is open, everything waits for one probe:
     each time another window, so that one that never succeeds does not keep it open.
     """
+    due = is_owed(now) if machine12 is None else is_owed(now) & is_within_reach(machine12)
     opened = breakers.open_resources(connection)
     needed = [opened[resource] for resource in needs if resource in opened]
     if needed:
         if max(needed) > now or _any_in_flight(connection, now=now):
             return []
-        return _oldest(connection, is_owed(now), limit=1, by=windows.c.failed_at.nulls_first())
+        return _oldest(connection, due, limit=1, by=windows.c.failed_at.nulls_first())
     probes = [
         window
         for resource, probe_at in opened.items()
         if probe_at <= now and not _any_in_flight(connection, now=now, waiting_for=resource)
-        for window in _oldest(connection, is_owed(now) & (windows.c.waits_for == resource), limit=1)
+        for window in _oldest(connection, due & (windows.c.waits_for == resource), limit=1)
     ][:limit]
     free = or_(windows.c.waits_for.is_(None), windows.c.waits_for.not_in(opened))
-    others = _oldest(connection, is_owed(now) & free, limit=limit - len(probes))
+    others = _oldest(connection, due & free, limit=limit - len(probes))
     return sorted(
         probes + others, key=lambda one: (one.pinned_at, one.node_id, one.epoch, one.cursor_from)
     )
