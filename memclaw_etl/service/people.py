@@ -1,6 +1,7 @@
 """What people decide about windows and memories."""
 
 import uuid
+from collections.abc import Callable
 
 from sqlalchemy import Connection
 
@@ -86,8 +87,9 @@ def pause_batch(bench: Bench, batch_id: str, *, actor: str) -> list[str]:
         )
         for window in windows.by_ids(tx, paused):
             decisions.record(
-                tx, window, action="pause", reason="run cancelled", actor=actor, now=now
-            )
+                tx, window.partition_key, action="pause", tenant_id=window.tenant_id,
+                reason="run cancelled", actor=actor, now=now,
+            )  # fmt: skip
     return paused
 
 
@@ -106,16 +108,10 @@ def delete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor: 
     memory = _memory(bench, memory_id, tenant_id=tenant_id)
     if memory.status == Status.DELETED:
         raise UsageError(f"{memory_id} is deleted already")
-    groups = _groups_of(bench, memory)
-    with bench.ledger.write() as tx:
-        governance.delete_groups(tx, groups, tenant_id=tenant_id, memory_id=memory_id)
-        governance.record(
-            tx, memory_id, action=governance.DELETE, tenant_id=tenant_id, reason=reason,
-            actor=actor, now=bench.ledger.now(),
-        )  # fmt: skip
-        touched = _touched(tx, memory)
-    remember(bench, touched, run_id=f"delete-{uuid.uuid4().hex}", batch_id=None)
-    return _memory(bench, memory_id, tenant_id=tenant_id)
+    return _decided(
+        bench, memory, governance.delete_groups, action=governance.DELETE, tenant_id=tenant_id,
+        reason=reason, actor=actor,
+    )  # fmt: skip
 
 
 def undelete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor: str) -> Memory:
@@ -128,16 +124,33 @@ def undelete(bench: Bench, memory_id: str, *, tenant_id: str, reason: str, actor
     memory = _memory(bench, memory_id, tenant_id=tenant_id)
     if memory.status != Status.DELETED:
         raise UsageError(f"{memory_id} is {memory.status} and was not deleted")
-    groups = _groups_of(bench, memory)
+    return _decided(
+        bench, memory, governance.restore_groups, action=governance.UNDELETE, tenant_id=tenant_id,
+        reason=reason, actor=actor,
+    )  # fmt: skip
+
+
+def _decided(
+    bench: Bench,
+    memory: Memory,
+    change: Callable[..., object],
+    *,
+    action: str,
+    tenant_id: str,
+    reason: str,
+    actor: str,
+) -> Memory:
+    """Lay a deletion over a memory, or take it away, and give the memory as it is then."""
+    groups, name = _groups_of(bench, memory), memory.memory_id
     with bench.ledger.write() as tx:
-        governance.restore_groups(tx, groups, tenant_id=tenant_id, memory_id=memory_id)
-        governance.record(
-            tx, memory_id, action=governance.UNDELETE, tenant_id=tenant_id, reason=reason,
-            actor=actor, now=bench.ledger.now(),
+        change(tx, groups, tenant_id=tenant_id, memory_id=name)
+        decisions.record(
+            tx, name, action=action, tenant_id=tenant_id, reason=reason, actor=actor,
+            now=bench.ledger.now(),
         )  # fmt: skip
         touched = _touched(tx, memory)
-    remember(bench, touched, run_id=f"undelete-{uuid.uuid4().hex}", batch_id=None)
-    return _memory(bench, memory_id, tenant_id=tenant_id)
+    remember(bench, touched, run_id=f"{action}-{uuid.uuid4().hex}", batch_id=None)
+    return _memory(bench, name, tenant_id=tenant_id)
 
 
 def _memory(bench: Bench, memory_id: str, *, tenant_id: str) -> Memory:

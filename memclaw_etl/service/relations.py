@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memclaw_etl.errors import UsageError
-from memclaw_etl.lake.ledger import governance, results, shown, statements, tombstones, windows
+from memclaw_etl.lake.ledger import (
+    decisions,
+    governance,
+    results,
+    shown,
+    statements,
+    tombstones,
+    windows,
+)
 from memclaw_etl.lake.ledger.statements import StoredEdge
 from memclaw_etl.memories.catalogue import memory_by_id
 from memclaw_etl.memories.items import group_key, scopes_prefix
@@ -108,7 +116,7 @@ def undo(
 
     Raises:
         UsageError: the tenant has no such decision.
-        BusyError: a run kept writing memories; what was decided is kept, `rebuild` applies it.
+        BusyError: a run kept writing memories; what was decided is kept, the next run applies it.
     """
     with bench.ledger.write() as tx:
         edge = statements.edge(tx, decision_id)
@@ -117,7 +125,7 @@ def undo(
             why = FORGOTTEN if is_forgotten else "`memclaw-etl decisions` lists them"
             raise UsageError(f"there is no decision {decision_id}: {why}")
         action = tombstones.REDO if back else tombstones.UNDO
-        tombstones.rule(
+        decisions.record(
             tx, decision_id, action=action, tenant_id=tenant_id, reason=reason, actor=actor,
             now=bench.ledger.now(),
         )  # fmt: skip

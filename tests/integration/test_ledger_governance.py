@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
-from memclaw_etl.lake.ledger import Ledger, Stage, StageFile, Window, governance, results
+from memclaw_etl.lake.ledger import Ledger, Stage, StageFile, Window, decisions, governance, results
 from memclaw_etl.lake.ledger.schema import windows
 from tests.ledger_rows import add_node, pin_many
 
@@ -60,7 +60,7 @@ def test_of_decisions_about_a_memory_the_last_one_stands(ledger: Ledger, clock):
     def decide(memory_id: str, action: str, reason: str) -> None:
         clock.move(seconds=1)
         with ledger.write() as tx:
-            governance.record(
+            decisions.record(
                 tx, memory_id, action=action, tenant_id="default", reason=reason, actor="me",
                 now=ledger.now(),
             )  # fmt: skip

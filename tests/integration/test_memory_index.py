@@ -110,7 +110,7 @@ def test_twice_the_same_id_or_a_row_of_no_group_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        ({"ledger_id": "l2"}, "ledger_id .*`memclaw-etl rebuild`"),
+        ({"ledger_id": "l2"}, "ledger l1, .* ledger l2; .*`memclaw-etl rebuild`"),
         ({"model_id": "other"}, r"words \(64 numbers\).* other \(64\); run `memclaw-etl reembed`"),
         ({"dimension": 32}, r"words \(64 numbers\).* words \(32\); run `memclaw-etl reembed`"),
     ],

@@ -1,4 +1,4 @@
-"""What people decided about windows: skip and retry, recorded with reason and actor."""
+"""What people decided, recorded with reason and actor; and what they decide about windows."""
 
 import uuid
 from datetime import datetime
@@ -20,6 +20,15 @@ _SKIPPABLE = (
 )
 
 
+def _record(
+    connection: Connection, window: Window, *, action: str, reason: str, actor: str, now: datetime
+) -> None:
+    record(
+        connection, window.partition_key, action=action, tenant_id=window.tenant_id,
+        reason=reason, actor=actor, now=now,
+    )  # fmt: skip
+
+
 def skip(connection: Connection, window: Window, *, reason: str, actor: str, now: datetime) -> None:
     """Record a permanent hole that the watermark may cross. A later success closes it.
 
@@ -39,7 +48,7 @@ def skip(connection: Connection, window: Window, *, reason: str, actor: str, now
     if not moved:
         raise UsageError(f"window {window.partition_key} is {window.state}; nothing to skip")
     pins.pass_on_claims(connection, moved)
-    record(connection, window, action="skip", reason=reason, actor=actor, now=now)
+    _record(connection, window, action="skip", reason=reason, actor=actor, now=now)
     commit.advance_all(connection, [window], now=now)
 
 
@@ -54,28 +63,35 @@ def retry(connection: Connection, window: Window, *, actor: str, now: datetime) 
             f"window {window.partition_key} is {window.state}; only quarantined, paused and"
             " waiting windows can be asked for again"
         )
-    record(connection, window, action="retry", reason="", actor=actor, now=now)
+    _record(connection, window, action="retry", reason="", actor=actor, now=now)
 
 
 def record(
-    connection: Connection, window: Window, *, action: str, reason: str, actor: str, now: datetime
+    connection: Connection,
+    about: str,
+    *,
+    action: str,
+    tenant_id: str,
+    reason: str,
+    actor: str,
+    now: datetime,
 ) -> None:
-    """Append to the audit trail of decisions."""
-    insert_all(
-        connection,
-        decisions,
-        [
-            {
-                "decision_id": uuid.uuid4().hex,
-                "tenant_id": window.tenant_id,
-                "about": window.partition_key,
-                "action": action,
-                "reason": reason,
-                "actor": actor,
-                "created_at": now,
-            }
-        ],
-    )
+    """Append to the audit trail of decisions.
+
+    Args:
+        connection: the transaction of the decision itself.
+        about: partition key of a window, id of a memory or of a relation.
+        action: what was decided.
+        tenant_id: whose it is.
+        reason: why.
+        actor: who decided.
+        now: when.
+    """
+    row = {
+        "decision_id": uuid.uuid4().hex, "tenant_id": tenant_id, "about": about,
+        "action": action, "reason": reason, "actor": actor, "created_at": now,
+    }  # fmt: skip
+    insert_all(connection, decisions, [row])
 
 
 def about(connection: Connection, partition_key: str) -> list[tuple[str, str, str, datetime]]:

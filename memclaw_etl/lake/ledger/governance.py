@@ -4,14 +4,13 @@ Deletions lie over statements (group keys): they hold for these words in their s
 them again, and survive every re-run. Cutoffs only ever move forward.
 """
 
-import uuid
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing, upsert
+from memclaw_etl.lake.ledger.database import batched, insert_missing, upsert
 from memclaw_etl.lake.ledger.schema import decisions, live_items, stage_files, windows
 from memclaw_etl.lake.ledger.schema_governance import (
     deleted_groups,
@@ -181,24 +180,6 @@ def deletions(connection: Connection, tenant_id: str) -> list[tuple[str, str]]:
     )
     last = {row.about: row for row in rows}
     return [(row.about, row.reason) for row in last.values() if row.action == DELETE]
-
-
-def record(
-    connection: Connection,
-    memory_id: str,
-    *,
-    action: str,
-    tenant_id: str,
-    reason: str,
-    actor: str,
-    now: datetime,
-) -> None:
-    """Append a decision about a memory to the audit trail."""
-    row = {
-        "decision_id": uuid.uuid4().hex, "tenant_id": tenant_id, "about": memory_id,
-        "action": action, "reason": reason, "actor": actor, "created_at": now,
-    }  # fmt: skip
-    insert_all(connection, decisions, [row])
 
 
 def cutoffs(connection: Connection) -> dict[tuple[str, str], datetime]:

@@ -6,7 +6,7 @@ A window is inserted once; claims are insert-only. Whoever comes second reads wh
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, func, literal, select, update
+from sqlalchemy import Connection, Row, Table, delete, exists, func, literal, select, update
 
 from memclaw_etl.lake.ledger import nodes
 from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing
@@ -90,11 +90,17 @@ def windows_of_copies(
     connection: Connection, tenant_id: str, identities: Collection[str]
 ) -> list[str]:
     """Windows whose lines hold copies of any of these events."""
+    return _windows_in(event_copies, connection, tenant_id, identities)
+
+
+def _windows_in(
+    table: Table, connection: Connection, tenant_id: str, identities: Collection[str]
+) -> list[str]:
     found: set[str] = set()
     for some in batched(sorted(identities)):
         rows = connection.execute(
-            select(event_copies.c.window_id)
-            .where(event_copies.c.tenant_id == tenant_id, event_copies.c.identity.in_(some))
+            select(table.c.window_id)
+            .where(table.c.tenant_id == tenant_id, table.c.identity.in_(some))
             .distinct()
         )
         found.update(row.window_id for row in rows)
@@ -129,15 +135,7 @@ def windows_of_events(
     connection: Connection, tenant_id: str, identities: Collection[str]
 ) -> list[str]:
     """Windows that own any of these events."""
-    found: set[str] = set()
-    for some in batched(sorted(identities)):
-        rows = connection.execute(
-            select(event_owners.c.window_id)
-            .where(event_owners.c.tenant_id == tenant_id, event_owners.c.identity.in_(some))
-            .distinct()
-        )
-        found.update(row.window_id for row in rows)
-    return sorted(found)
+    return _windows_in(event_owners, connection, tenant_id, identities)
 
 
 def pass_on_claims(connection: Connection, window_ids: Sequence[str]) -> int:

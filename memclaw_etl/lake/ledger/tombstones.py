@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
-from memclaw_etl.lake.ledger.database import batched, insert_all, insert_missing, upsert
+from memclaw_etl.lake.ledger.database import batched, insert_missing, upsert
 from memclaw_etl.lake.ledger.schema import decisions, event_owners, tombstones, windows
 from memclaw_etl.lake.ledger.schema_memories import forgotten_events
 
@@ -154,24 +154,6 @@ def memory_ids(connection: Connection) -> set[tuple[str, str]]:
 def is_forgotten(connection: Connection, tenant_id: str, memory_id: str) -> bool:
     """Whether the tenant forgot a memory with this id."""
     return bool(events_of(connection, tenant_id, memory_id)[1])
-
-
-def rule(
-    connection: Connection,
-    edge_id: str,
-    *,
-    action: str,
-    tenant_id: str,
-    reason: str,
-    actor: str,
-    now: datetime,
-) -> None:
-    """Record that a person undid a relation of two statements, or took that back."""
-    row = {
-        "decision_id": uuid.uuid4().hex, "tenant_id": tenant_id, "about": edge_id,
-        "action": action, "reason": reason, "actor": actor, "created_at": now,
-    }  # fmt: skip
-    insert_all(connection, decisions, [row])
 
 
 def undone(connection: Connection) -> frozenset[str]:
