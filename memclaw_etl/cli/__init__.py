@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 findings 
 Commands import what they need when they are called, so that `--help` and `mask` start at once.
 """
 
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from memclaw_etl.cli import (
     recalling,
     running,
 )
-from memclaw_etl.cli.show import errors
+from memclaw_etl.cli.show import errors, flowing
 from memclaw_etl.errors import MemclawError
 
 INTERRUPTED = 130
@@ -40,6 +41,8 @@ app = typer.Typer(
 )
 for module in (running, backfilling, looking, recalling, pipes, deciding, forgetting, embedding):
     module.add_to(app)
+for command in app.registered_commands:  # Typer would end lines where the source does
+    command.help = flowing(command.help or inspect.getdoc(command.callback) or "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

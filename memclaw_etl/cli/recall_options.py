@@ -16,11 +16,11 @@ recall "what did we decide about the queue last week?"
 
 recall "retry policy" --type decision --since 30d --until 2026-03-01
 
-recall "which database?" --valid-at 2025-12-31       what held then, though it was replaced since
+recall "which database?" --valid-at 2025-12-31      # what held then
 
-recall "how do we deploy?" --format markdown --chars 6000       for a prompt, with citations
+recall "how do we deploy?" --format markdown --chars 6000      # for a prompt
 
-recall "open points" --as shop-agent       what this reader was granted, and nothing else
+recall "open points" --as shop-agent      # nothing but what it was granted
 """
 TIMES = "2026-03-01, an ISO time (UTC unless it says otherwise), or 7d, 12h, 4w ago"
 
@@ -29,24 +29,30 @@ QueriesOption = Annotated[
     Path | None,
     typer.Option(
         "--queries",
+        metavar="FILE",
         help='Many questions: a file of {"query_id", "question", "conversation"?} per line;'
         ' prints {"query_id", "ranked", "chars"} per line. Takes no filters but -k.',
     ),
 ]
-CountOption = Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")]
+CountOption = Annotated[
+    int, typer.Option("-k", metavar="N", min=1, max=1000, help="How many memories, at most 1000.")
+]
 TypeOption = Annotated[
     str | None,
     typer.Option(
         "--type",
+        metavar="T",
         help="Only decision, episode, fact, outcome, preference, task, or another memory type.",
     ),
 ]
 NodeOption = Annotated[
-    str | None, typer.Option("--node", help="Only what this node gave evidence for.")
+    str | None, typer.Option("--node", metavar="N", help="Only what this node gave evidence for.")
 ]
 NamespaceOption = Annotated[
     str | None,
-    typer.Option("--namespace", help="Only of this project. Without it: all that you may read."),
+    typer.Option(
+        "--namespace", metavar="NS", help="Only of this project. Without it: all that you may read."
+    ),
 ]
 SinceOption = Annotated[
     str | None, typer.Option("--since", metavar="T", help=f"Valid at or after: {TIMES}.")
@@ -67,6 +73,7 @@ StatusOption = Annotated[
     Literal["active", "superseded", "deleted", "expired", "any"],
     typer.Option(
         "--status",
+        metavar="S",
         help="active: what holds. superseded: what was replaced. deleted: what a person took away."
         " expired: what retention took away. any: all of it.",
     ),
@@ -75,21 +82,23 @@ CharsOption = Annotated[
     int | None,
     typer.Option(
         "--chars",
+        metavar="N",
         min=1,
         help="Most characters of all answers together; as markdown: of the whole document.",
     ),
 ]
-TimeWordsOption = Annotated[
+NoTimeWordsOption = Annotated[
     bool,
     typer.Option(
-        "--time-words/--no-time-words",
-        help='Read "last week" or "in March" in the question as a filter.',
+        "--no-time-words",
+        help='Do not read "last week" or "in March" in the question as a filter.',
     ),
 ]
 FormatOption = Annotated[
     Literal["text", "json", "markdown"],
     typer.Option(
         "--format",
+        metavar="F",
         help="text: for people. json: as --json. markdown: one document with citations, for a"
         " prompt.",
     ),

@@ -26,11 +26,11 @@ from memclaw_etl.cli.recall_options import (
     FormatOption,
     NamespaceOption,
     NodeOption,
+    NoTimeWordsOption,
     QueriesOption,
     QueryArgument,
     SinceOption,
     StatusOption,
-    TimeWordsOption,
     TypeOption,
     UntilOption,
     ValidAtOption,
@@ -65,7 +65,7 @@ def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
     valid_at: ValidAtOption = None,
     status: StatusOption = "active",
     chars: CharsOption = None,
-    time_words: TimeWordsOption = True,
+    no_time_words: NoTimeWordsOption = False,
     form: FormatOption = "text",
     reader: ReaderOption = None,
     tenant: ReadTenantOption = None,
@@ -84,7 +84,7 @@ def recall(  # noqa: PLR0917 - Typer reads options from positional parameters
     asked = Asked(
         text=query or "", k=k, memory_type=memory_type, node=node, namespace=namespace,
         since=_time("--since", since), until=_time("--until", until), chars=chars, status=status,
-        valid_at=_time("--valid-at", valid_at), zone=_here() if time_words else None,
+        valid_at=_time("--valid-at", valid_at), zone=None if no_time_words else _here(),
     )  # fmt: skip
     return _answer(bench, grant, asked, form="json" if as_json else form)
 

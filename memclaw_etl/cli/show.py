@@ -63,6 +63,11 @@ def print_plain(text: str) -> None:
     sys.stdout.write("\n".join(map(one_line, text.split("\n"))))
 
 
+def flowing(text: str) -> str:
+    """Paragraphs without line ends of their own: they fit a terminal of any width."""
+    return "\n\n".join(" ".join(part.split("\n")) for part in text.strip().split("\n\n"))
+
+
 def one_line(text: str) -> str:
     """Text that cannot move the cursor or colour a terminal: control characters are spaces."""
     return _CONTROLS.sub(" ", text)

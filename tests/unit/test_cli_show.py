@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from memclaw_etl.cli import show
+from memclaw_etl.cli import app, show
 from memclaw_etl.cli.recalling import parse_since
+from memclaw_etl.cli.show import flowing
 from memclaw_etl.errors import UsageError
 
 NODE = "cc:0123456789ab:3f6c1f7e-52a1-4d0b-9c34-71d0a5e2b101"
@@ -27,6 +28,13 @@ def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def printed(console: Console) -> list[str]:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
+
+
+def test_help_has_no_line_ends_of_the_source() -> None:
+    for command in app.registered_commands:
+        assert command.help, command
+        assert "\n" not in command.help.replace("\n\n", ""), command.callback
+    assert flowing("one\ntwo\n\nthree\nfour\n") == "one two\n\nthree four"
 
 
 def test_a_table_never_overruns_a_terminal(terminal: Console) -> None:
