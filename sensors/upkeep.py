@@ -8,6 +8,7 @@ from assets.partitions import WINDOWS
 from assets.resources import Memclaw
 from memclaw_etl.errors import BusyError
 from memclaw_etl.service.upkeep import (
+    drop_half_written,
     drop_orphan_files,
     forgettable_keys,
     keep_policies,
@@ -29,7 +30,7 @@ def keep_up(context: dg.OpExecutionContext, memclaw: Memclaw) -> None:
     for key in keys:
         instance.delete_dynamic_partition(name, key)
     runs = _delete_old_runs(instance, now=datetime.now(UTC))
-    files = drop_orphan_files(bench)
+    files = drop_orphan_files(bench) + drop_half_written(bench)
     try:
         kept = keep_policies(bench)
         context.log.info(

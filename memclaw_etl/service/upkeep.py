@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,10 @@ from memclaw_etl.stages.remember import remember_waiting
 from memclaw_etl.stages.writers import only_writer
 
 ORPHAN_AGE_S = 24 * 3600.0
-"""A stage file that the ledger does not name is left alone for this long: its run may be alive."""
+"""A stage file that the ledger does not name is left alone for this long: its run may be alive. So
+is a half-written file: no writer takes as long."""
+HALF_WRITTEN = ("index/**/.tmp*", "responses/*/*/.*", "vectors/*/*/.*")
+"""Names in the lake under which files are written before they get their own: LanceDB's and ours."""
 
 
 def forgettable_keys(bench: Bench, keys: Sequence[str]) -> list[str]:
@@ -60,12 +64,29 @@ def drop_orphan_files(bench: Bench, *, clock: Callable[[], float] = time.time) -
     """
     with bench.ledger.read() as tx:
         named = results.all_paths(tx)
+    root = Path(bench.files.root)
+    nameless = [file for file in root.glob("*/*/*") if str(file.relative_to(root)) not in named]
+    return _drop_old(nameless, now_s=clock())
+
+
+def drop_half_written(bench: Bench, *, clock: Callable[[], float] = time.time) -> int:
+    """Remove old files that killed writers left unfinished in the lake; returns how many.
+
+    Nothing reads them, and masked text stands in some.
+    """
+    lake = bench.settings.lake_root
+    found = [file for pattern in HALF_WRITTEN for file in lake.glob(pattern)]
+    return _drop_old(found, now_s=clock())
+
+
+def _drop_old(files: Sequence[Path], *, now_s: float) -> int:
+    """Remove those that nobody has written to for `ORPHAN_AGE_S`; another upkeep may be faster."""
     dropped = 0
-    for file in Path(bench.files.root).glob("*/*/*"):
-        old = clock() - file.stat().st_mtime > ORPHAN_AGE_S
-        if old and str(file.relative_to(bench.files.root)) not in named:
-            file.unlink(missing_ok=True)
-            dropped += 1
+    for file in files:
+        with suppress(FileNotFoundError):
+            if now_s - file.stat().st_mtime > ORPHAN_AGE_S:
+                file.unlink()
+                dropped += 1
     return dropped
 
 
