@@ -116,8 +116,10 @@ def undo(
 
     Raises:
         UsageError: the tenant has no such decision.
+        HomeMismatchError: the index cannot be written as it is; nothing was changed.
         BusyError: a run kept writing memories; what was decided is kept, the next run applies it.
     """
+    _ = bench.index
     with bench.ledger.write() as tx:
         edge = statements.edge(tx, decision_id)
         if edge is None or not edge.scope.startswith(scopes_prefix(tenant_id)):

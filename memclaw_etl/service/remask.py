@@ -69,7 +69,9 @@ def remask(bench: Bench, *, on_window: OnWindow | None = None) -> RemaskReport:
 
     Raises:
         BusyError: another `remask` works, or a run kept writing memories. Run it again.
+        HomeMismatchError: the index cannot be written as it is; nothing was changed.
     """
+    _ = bench.index
     run_id = f"remask-{uuid.uuid4().hex}"
     report = RemaskReport(masker_version=bench.masker.version)
     with alone(bench, run_id):

@@ -17,36 +17,28 @@ def window_row(
     ledger: Ledger, node: Node, cut: Cut, lines: Sequence[ReadLine], assembled: Assembled
 ) -> Mapping[str, Any]:
     """A window's row: its place, its bytes, and what decoding counted in its lines."""
+    start, last = cut.start, cut.last_seq
     key = keys.encode(
         keys.WindowKey(
-            tenant_id=node.tenant_id,
-            node_id=node.node_id,
-            epoch=node.epoch,
-            cursor_from=cut.start.seq,
-            from_part=cut.start.part,
-            cursor_to=cut.last_seq,
+            tenant_id=node.tenant_id, node_id=node.node_id, epoch=node.epoch,
+            cursor_from=start.seq, from_part=start.part, cursor_to=last,
         )
-    )
+    )  # fmt: skip
+    attempt = attempt_id(node.node_id, start.seq, last, epoch=node.epoch, from_part=start.part)
     times = [at for event in assembled.events if (at := utc_time(event.ts)) is not None]
     return {
         "window_id": window_id(key),
         "partition_key": key,
-        "attempt_id": attempt_id(
-            node.node_id,
-            cut.start.seq,
-            cut.last_seq,
-            epoch=node.epoch,
-            from_part=cut.start.part,
-        ),
+        "attempt_id": attempt,
         "tenant_id": node.tenant_id,
         "node_id": node.node_id,
         "epoch": node.epoch,
-        "cursor_from": cut.start.seq,
-        "from_part": cut.start.part,
-        "cursor_to": cut.last_seq,
-        "byte_from": cut.start.byte,
+        "cursor_from": start.seq,
+        "from_part": start.part,
+        "cursor_to": last,
+        "byte_from": start.byte,
         "byte_to": cut.end.byte,
-        "opens_line": cut.start.open_line,
+        "opens_line": start.open_line,
         "ends_open": cut.end.open_line,
         "end_part": cut.end.part,
         "sha256": digest(lines),

@@ -6,13 +6,16 @@ import pytest
 from sqlalchemy import delete, update
 
 from memclaw_etl.lake import memory_pin
-from memclaw_etl.lake.ledger import embedded
+from memclaw_etl.lake.ledger import Stage, embedded, results
 from memclaw_etl.lake.ledger.schema import meta, windows
 from memclaw_etl.lake.memory_rows import ROW_VERSION
+from memclaw_etl.masking import MASKER_VERSION
 from memclaw_etl.service.home import open_home
 from memclaw_etl.settings import load_settings
+from memclaw_etl.stages import bench as bench_module
 from memclaw_etl.stages import embedding
 from memclaw_etl.stages.bench import Bench
+from tests import homes
 from tests.cli import call
 from tests.trail_lines import joined, prompt, reply
 
@@ -60,6 +63,9 @@ def test_every_command_says_rebuild_and_run_begins_no_work(home: Path) -> None:
         ("reembed", "--home", home),
         ("forget", "mem_x", "--home", home),
         ("demo", "--home", home),
+        ("remask", "--home", home),
+        ("undo", "x", "--reason", "y", "--home", home),
+        ("delete", "mem_x", "--reason", "y", "--home", home),
     ):
         told = call(*command)
         assert (told.code, told.stdout) == (2, b""), command
@@ -70,6 +76,17 @@ def test_every_command_says_rebuild_and_run_begins_no_work(home: Path) -> None:
     status = call("status", "--home", home)
     assert status.code == 0
     assert "rebuild" in status.said
+
+
+def test_remask_changes_nothing_that_it_could_not_finish(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(bench_module, "open_masker", lambda cache_dir: homes.WeakMasker())
+        assert call("remask", "--home", home).code == 2
+    with opened(home).ledger.read() as tx:
+        [file] = results.all_files(tx, Stage.MASKED_CHUNKS)
+    assert file.counts["masker_version"] == MASKER_VERSION
 
 
 def test_after_a_rebuild_everything_goes_on(home: Path) -> None:
