@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from memclaw_etl.errors import BusyError
+from memclaw_etl.errors import SurroundingsError
 from memclaw_etl.lake.ledger import Holder, leases
 from memclaw_etl.stages.bench import Bench
 
@@ -19,7 +19,7 @@ def heartbeat(bench: Bench, holder: Holder) -> Iterator[None]:
 
     def beat() -> None:
         while not stop.wait(lease_s / 4):
-            with suppress(BusyError, SQLAlchemyError), bench.ledger.write() as tx:
+            with suppress(SurroundingsError, SQLAlchemyError), bench.ledger.write() as tx:
                 leases.renew(tx, holder=holder, now=bench.ledger.now(), lease_s=lease_s)
 
     thread = threading.Thread(target=beat, name="memclaw-heartbeat", daemon=True)

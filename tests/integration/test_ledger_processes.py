@@ -11,12 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
-from memclaw_etl.lake.ledger import Ledger, batches, commit, windows
+from memclaw_etl.errors import SurroundingsError
+from memclaw_etl.lake.ledger import Ledger, batches, commit, open_ledger, windows
 from memclaw_etl.lake.ledger.schema import event_owners
 from memclaw_etl.lake.ledger.schema import windows as window_table
+from tests.conftest import Clock
 from tests.ledger_rows import add_node, last_seq, pin_many
+from tests.postgres import Server
 
 ROOT = Path(__file__).parents[2]
 NODES = ["a", "b", "c"]
@@ -104,3 +108,16 @@ def test_what_two_planners_find_owed_at_once_is_asked_for_by_one(ledger: Ledger)
                 tx, due, asked_by="first", interviewer="verbatim", now=ledger.now(), deadline_s=60
             )
         assert asked.result(timeout=60) is False
+
+
+def test_a_lost_connection_is_the_fault_of_the_surroundings(postgres: Server, clock: Clock) -> None:
+    ledger = open_ledger(postgres.emptied_database(), clock=clock)
+    for transaction in (ledger.write, ledger.read):
+        with (
+            pytest.raises(SurroundingsError, match="cannot be used now") as caught,
+            transaction() as tx,
+        ):
+            tx.exec_driver_sql("select pg_terminate_backend(pg_backend_pid())")
+        assert caught.value.exit_code == 75
+    assert add_node(ledger).epoch == 0
+    ledger.engine.dispose()

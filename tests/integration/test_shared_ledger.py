@@ -1,9 +1,11 @@
 """The main job on a PostgreSQL ledger, and hosts that share it: never a gap, never a duplicate."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy
 from sqlalchemy import Engine
@@ -136,6 +138,36 @@ def test_what_a_killed_host_holds_waits_for_its_leases(new_host: NewHost) -> Non
         tx.execute(leases.leases.update().values(expires_at=ledger.now()))
     other.run()
     assert_whole(other, "ferry")
+
+
+def test_a_run_whose_connections_are_cut_loses_nothing(new_host: NewHost, ledger_url: str) -> None:
+    host = new_host("host-a")
+    host.limits = LIMITS | {"retry_delay_s": 0.1}
+    for number in range(4):
+        host.append(f"ferry-{number}", turns(20 * number, 4, session=f"ferry-{number}"))
+    process = host.start(plan={"slow_s": 0.3})
+    wait_until("windows are pinned", lambda: len(host.look().windows) >= 8, seconds=120)
+    cut = 0
+    while process.poll() is None and cut < 6:
+        cut += cut_connections(ledger_url)
+        time.sleep(0.4)
+    _, err = process.communicate(timeout=240)
+    assert cut
+    assert process.returncode in {0, 1, 75}, err[-3000:]
+    assert "Traceback" not in err
+    host.run()
+    assert_whole(host)
+
+
+def cut_connections(ledger_url: str) -> int:
+    """What a restart of the server does to everybody's connections; how many there were."""
+    ask = (
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+        " where pid <> pg_backend_pid() and backend_type = 'client backend'"
+    )
+    with psycopg.connect(ledger_url, autocommit=True) as connection:
+        [count] = connection.execute(ask).fetchone() or (0,)
+    return int(count)
 
 
 def test_machines_leave_each_others_trails_alone(new_host: NewHost, tmp_path: Path) -> None:

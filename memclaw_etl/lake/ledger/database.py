@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from memclaw_etl.errors import BusyError, HomeMismatchError, SettingsError
+from memclaw_etl.errors import BusyError, HomeMismatchError, SettingsError, SurroundingsError
 from memclaw_etl.lake.ledger import schema
 
 Clock = Callable[[], datetime]
@@ -53,19 +53,27 @@ class Ledger:
 
         Raises:
             BusyError: another process kept the lock for longer than `BUSY_TIMEOUT_S`.
+            SurroundingsError: the disk or the server refuses, or went away; nothing was changed.
         """
         try:
             with self.engine.begin() as connection:
                 yield connection
         except OperationalError as error:
-            raise _busy_or_broken(error) from error
+            raise _busy_or_gone(error) from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent read; never blocks a writer."""
+        """One consistent read; never blocks a writer.
+
+        Raises:
+            SurroundingsError: the disk or the server refuses, or went away.
+        """
         options = _READ[self.engine.dialect.name]
-        with self.engine.connect().execution_options(**options) as connection:
-            yield connection
+        try:
+            with self.engine.connect().execution_options(**options) as connection:
+                yield connection
+        except OperationalError as error:
+            raise _busy_or_gone(error) from error
 
     @property
     def is_shared(self) -> bool:
@@ -183,7 +191,7 @@ def _ledger_id(engine: Engine) -> str:
     return str(found["ledger_id"])
 
 
-def _busy_or_broken(error: OperationalError) -> Exception:
+def _busy_or_gone(error: OperationalError) -> SurroundingsError:
     text = str(error.orig)
     if "locked" in text or "busy" in text:
         return BusyError(
@@ -195,7 +203,11 @@ def _busy_or_broken(error: OperationalError) -> Exception:
             "the ledger undid a transaction that stood in another's way; nothing was changed",
             resource="ledger",
         )
-    return error
+    return SurroundingsError(
+        f"the ledger cannot be used now ({type(error.orig).__name__}); is its disk full, or its"
+        " server stopped? Nothing is lost: run the same command again to go on",
+        resource="ledger",
+    )
 
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Row]) -> int:
