@@ -82,7 +82,7 @@ class MemoryIndex:
         The index is pinned to the embedding model, its dimension and the ledger.
 
         Raises:
-            HomeMismatchError: another model, dimension or ledger made this index.
+            HomeMismatchError: another model, dimension, ledger or version made this index.
             BusyError: every try lost against processes that make it at the same moment.
         """
         from memclaw_etl.lake import memory_table  # noqa: PLC0415 - paid by the first use
