@@ -1,8 +1,10 @@
 """Which rows of the ledger a tenant or a reader is shown, on both databases."""
 
 import pytest
+from sqlalchemy import insert
 
-from memclaw_etl.lake.ledger import Claim, Ledger, Node, Stage, pins, results, shown, windows
+from memclaw_etl.lake.ledger import Claim, Ledger, Node, Stage, nodes, pins, results, shown, windows
+from memclaw_etl.lake.ledger.schema import watermarks
 from memclaw_etl.lake.ledger.shown import Part, Shown
 from memclaw_etl.lake.ledger.tables import ledger_frame
 from memclaw_etl.memories.items import scopes_prefix
@@ -105,6 +107,33 @@ def test_what_belongs_to_no_tenant_has_no_rule() -> None:
             assert table not in shown.tables(of)
             with pytest.raises(KeyError):
                 shown.condition(table, of)
+
+
+def test_the_watermark_of_a_shared_node_is_not_shown(ledger: Ledger) -> None:
+    """It would tell how far the trail goes on in other namespaces."""
+    for name, projects in (
+        ("own", ["/srv/red", "/srv/red"]),
+        ("shared", ["/srv/red", "/srv/green"]),
+        ("foreign", ["/srv/green"]),
+        ("half", ["/srv/red", None]),
+    ):
+        node = add_node(ledger, name, tenant_id="acme")
+        for project in projects:
+            pin_in(ledger, node, project)
+            with ledger.read() as tx:
+                node = nodes.get(tx, "acme", name)
+        with ledger.write() as tx:
+            tx.execute(
+                insert(watermarks).values(
+                    tenant_id="acme", node_id=name, epoch=0, doc_id=name, last_seq=19,
+                    last_interview_at=ledger.now(),
+                )
+            )  # fmt: skip
+    of = Shown(tenant_id="acme", part=part())
+    frame = ledger_frame(ledger, "watermarks", where=shown.condition("watermarks", of))
+    assert frame["node_id"].to_list() == ["own"]
+    more = shown.condition("watermarks", Shown(tenant_id="acme", part=part(without_project=True)))
+    assert set(ledger_frame(ledger, "watermarks", where=more)["node_id"]) == {"own", "half"}
 
 
 def test_of_a_shared_node_only_what_names_it_is_shown() -> None:

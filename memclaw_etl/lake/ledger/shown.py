@@ -24,7 +24,7 @@ from memclaw_etl.lake.ledger.schema_governance import governed_items, retention_
 from memclaw_etl.lake.ledger.schema_memories import statement_edges
 from memclaw_etl.lake.ledger.schema_models import reinterviews
 from memclaw_etl.lake.ledger.statements import StoredEdge
-from memclaw_etl.lake.ledger.values import Stage
+from memclaw_etl.lake.ledger.values import Stage, WindowState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +185,21 @@ def _nodes_of_part(shown: Shown) -> ColumnElement[bool]:
 
 
 def _watermarks_of_part(shown: Shown) -> ColumnElement[bool]:
-    ids = select(windows.c.node_id).where(_windows_of_part(shown))
-    return and_(watermarks.c.tenant_id == shown.tenant_id, watermarks.c.node_id.in_(ids))
+    """Of nodes whose windows are all shown: another one's would tell how far the rest of it goes.
+
+    Stretches without any event name no project, and belong to whatever stands around them.
+    """
+    mine = select(windows.c.window_id).where(_windows_of_part(shown))
+    is_mine = windows.c.window_id.in_(mine)
+    own = select(windows.c.node_id).where(is_mine)
+    foreign = select(windows.c.node_id).where(
+        windows.c.tenant_id == shown.tenant_id, ~is_mine, windows.c.state != WindowState.NOISE
+    )
+    return and_(
+        watermarks.c.tenant_id == shown.tenant_id,
+        watermarks.c.node_id.in_(own),
+        watermarks.c.node_id.not_in(foreign),
+    )
 
 
 def _batches_of_tenant(shown: Shown) -> ColumnElement[bool]:
