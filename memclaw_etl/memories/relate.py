@@ -12,13 +12,13 @@ other is said by event time (see `resolve`).
   statement, and another one.
 """
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memclaw_etl.lake.ledger.identifiers import relation_id
 from memclaw_etl.memories.statements import Statement, Words, statement_of
 
 RELATION_VERSION = "1"
@@ -69,8 +69,7 @@ class Edge:
     @property
     def edge_id(self) -> str:
         """Names the pair in lists and decisions; the same for the same two texts for ever."""
-        pair = f"{self.left}:{self.right}".encode()
-        return "rel_" + hashlib.sha1(pair, usedforsecurity=False).hexdigest()[:16]
+        return relation_id(self.left, self.right)
 
 
 def relation(left: Said, right: Said) -> Relation | None:

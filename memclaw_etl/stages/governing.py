@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from memclaw_etl.lake.ledger import Window, governance, results
+from memclaw_etl.lake.ledger import Window, governance, results, reworded
 from memclaw_etl.memories.govern import Record, fingerprint, govern
 from memclaw_etl.memories.items import Item, group_key, scope_of
 from memclaw_etl.stages.bench import Bench
@@ -50,7 +50,7 @@ def keep_items(
     """Make these the window's live items, and note what became of the others.
 
     Old and new groups are touched by it. A statement that a person deleted stays deleted when a
-    policy or a newer masker words it otherwise.
+    policy or a newer masker words it otherwise, and a relation that was undone stays undone.
 
     Args:
         tx: the transaction that points to the items' file.
@@ -62,7 +62,9 @@ def keep_items(
     for item_id, groups in governance.groups_of_items(tx, window.window_id).items():
         before.setdefault(renamed.get(item_id, item_id), set()).update(groups)
     results.replace_items(tx, window.window_id, _live_rows(chosen.items))
-    governance.carry_over(tx, before, governance.groups_of_items(tx, window.window_id))
+    after = governance.groups_of_items(tx, window.window_id)
+    governance.carry_over(tx, before, after)
+    reworded.carry_undone(tx, before, after)
     records = [(one.item_id, one.policy, one.action) for one in chosen.records]
     governance.keep_governed(tx, window, policies=chosen.policies, records=records)
 

@@ -20,7 +20,7 @@ from memclaw_etl.service.grants import Grant
 from memclaw_etl.service.lineage import lineage
 from memclaw_etl.service.rebuild import rebuild
 from memclaw_etl.service.recalling import Asked, ask
-from memclaw_etl.service.relations import DELETED, decided
+from memclaw_etl.service.relations import DELETED, decided, undo
 from memclaw_etl.service.sql import sql as sql_of
 from memclaw_etl.service.upkeep import Kept, keep_policies
 from memclaw_etl.settings import load_settings
@@ -359,6 +359,24 @@ def test_a_deleted_memory_stays_deleted_when_a_policy_words_it_otherwise(home: H
     keep_policies(home.bench)
     assert saying(home, WRITE).status == "active"
     assert audit(home.bench) == []
+
+
+def test_an_undone_relation_stays_undone_when_a_policy_words_it_otherwise(home: Home):
+    one = "Decision: we use Redis for the falcon queue because it is simpler."
+    other = one.replace("Redis", "Kafka")
+    tell(home, "a", one, other)
+    do_all(home)
+    [relation] = decided(home.bench, ALL)
+    undo(home.bench, relation.decision_id, tenant_id="default", reason="both", actor="me")
+    for policies in (({"name": "bird", "pattern": "falcon", "action": "mask"},), ()):
+        want(home, *policies)
+        keep_policies(home.bench)
+        found = all_memories(home.bench.index)
+        assert [memory.status for memory in found] == ["active", "active"]
+        assert all(("[MASKED:bird:1]" in one.content) == bool(policies) for one in found)
+        rebuild(home.bench)
+        assert all_memories(home.bench.index) == found
+        assert audit(home.bench) == []
 
 
 def test_deleting_needs_a_reason_and_a_memory_of_the_tenant(home: Home):

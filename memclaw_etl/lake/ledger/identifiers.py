@@ -8,6 +8,11 @@ def sha1_hex(text: str) -> str:
     return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
+def relation_id(left_key: str, right_key: str) -> str:
+    """Names a pair of statements, the smaller group key first; the same pair for ever."""
+    return "rel_" + sha1_hex(f"{left_key}:{right_key}")[:16]
+
+
 def watermark_doc_id(node_id: str) -> str:
     """Document id of a node's watermark on the wire."""
     return "wm_" + sha1_hex(node_id)
