@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 
 from assets.resources import Memclaw
+from memclaw_etl.definitions import defs
 from memclaw_etl.lake.ledger import Stage
 from memclaw_etl.service.audit import audit
 from memclaw_etl.service.upkeep import ORPHAN_AGE_S, drop_half_written, drop_orphan_files
-from sensors.upkeep import upkeep
 from tests.staged import Home, home
 
 __all__ = ["home"]
@@ -73,6 +73,7 @@ def test_what_a_writer_may_still_be_at_stays(home: Home, lake: Path) -> None:
 def test_the_hourly_job_removes_both(
     home: Home, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    upkeep = defs.resolve_job_def("upkeep")
     grow_old(*(leave(lake, name) for name in (*LEFT, ORPHAN)))
     monkeypatch.setenv("MEMCLAW_HOME", str(home.bench.settings.home))
     with dg.DagsterInstance.ephemeral() as instance:
