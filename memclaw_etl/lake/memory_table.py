@@ -56,6 +56,7 @@ _SCALAR_INDEXES: Mapping[str, BTree | Bitmap | LabelList] = {
     "status": Bitmap(),
     "node_ids": LabelList(),
     "ts_valid_end": BTree(),
+    "end_day": Bitmap(),
 }
 
 

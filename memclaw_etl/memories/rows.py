@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from memclaw_etl.lake.memory_rows import CREATED_AT, DOCUMENT, MEMORY_FIELDS, UTC_TIME, VECTOR
+from memclaw_etl.lake.memory_rows import (
+    CREATED_AT,
+    DOCUMENT,
+    MEMORY_FIELDS,
+    UTC_TIME,
+    VECTOR,
+    day_of,
+)
 from memclaw_etl.memories.embeddings import Embedder, Vectors
 from memclaw_etl.memories.resolve import Memory
 from memclaw_etl.memories.wording import bare, pairs, terms
@@ -127,6 +134,7 @@ def _row(memory: Memory) -> dict[str, object]:
     row["row_hash"] = hashlib.sha1(canonical.encode(), usedforsecurity=False).hexdigest()
     row["session_key"] = _key(memory.node_id, str(row["first_epoch"]), memory.session_id or "")
     row["words_key"] = _key(bare(memory.content))
+    row["end_day"] = None if memory.ts_valid_end is None else day_of(memory.ts_valid_end)
     row[DOCUMENT] = document_of(memory)
     return row
 

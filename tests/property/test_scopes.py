@@ -54,7 +54,7 @@ queries = st.fixed_dictionaries(
         "node_id": st.sampled_from(["n0", "n1"]) | odd,
         "memory_type": st.sampled_from(["decision", "fact"]) | odd,
         "status": st.sampled_from(["active", "superseded", "any"]) | odd,
-        "since": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
+        "since": st.integers(-30, 150).map(lambda hours: NOON + timedelta(hours=hours)),
         "until": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
         "valid_at": st.integers(-1, 5).map(lambda days: NOON + timedelta(days=days)),
         "k": st.integers(1, 50),

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -131,6 +131,18 @@ def test_filters_narrow(index):
     since = datetime(2026, 3, 5, tzinfo=UTC)
     assert contents(index, "anything", since=since) == ["Backups run at night"]
     assert contents(index, "anything", since=NOON + timedelta(days=30)) == []
+
+
+@pytest.mark.parametrize("zone_hours", [-11, 0, 13])
+def test_since_is_exact_to_the_microsecond_in_any_zone(index, zone_hours):
+    zone, tick = timezone(timedelta(hours=zone_hours)), timedelta(microseconds=1)
+    every = recall(index, EMBEDDER, RecallQuery(text="anything", tenant_id="default", k=50))
+    ends = {hit.memory.content: hit.memory.ts_valid_end for hit in every}
+    assert len(set(ends.values())) > 1
+    for end in filter(None, ends.values()):
+        for moment in (end - tick, end, end + tick):
+            found = set(contents(index, "anything", k=50, since=moment.astimezone(zone)))
+            assert found == {text for text, last in ends.items() if last and last >= moment}
 
 
 def test_a_question_of_signs_and_stop_words_still_has_an_answer(index):
