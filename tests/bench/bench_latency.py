@@ -39,9 +39,9 @@ BATCH = 20_000
 FILLER_RANKS = 12
 """They make up about half of all words, as filler does in English."""
 NODES = 500
-COMMIT_EVERY_S = 5.0
-"""A run of the pipeline commits its memories once, and takes seconds."""
-COMMIT_ROWS = 50
+COMMIT_EVERY_S = 1.0
+"""More often than the pipeline: a run commits its memories once, and takes seconds."""
+COMMIT_ROWS = 10
 FILTERS: Mapping[str, Mapping[str, object]] = {
     "all nodes": {},
     "one node": {"node_id": "node-7"},
@@ -134,7 +134,7 @@ def _copied(table: pa.Table, embedder: Embedder, copy: int) -> pa.Table:
 
 
 def write(folder: str) -> None:
-    """Commit new memories every few seconds, with upkeep as the pipeline does it, until killed."""
+    """Commit ten new memories every second, with upkeep as the pipeline does it, until killed."""
     embedder = SyntheticEmbedder()
     index = open_memory_index(folder, embedder)
     at, number = datetime(2027, 1, 1, tzinfo=UTC), 0
